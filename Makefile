@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# muxbed's build: one page, nothing recursive but the choice of a flavour. `make help` lists it.
+#
+#   BUILD=dir   build elsewhere          FLAVOUR=san   ASan + UBSan, in build/san
+#   DIRS="a b"  only these folders       ERR=1         warnings are errors
+#   V=1         show the commands        JOBS=n        how many at once
+
+BUILD   ?= build
+FLAVOUR ?= plain
+DIRS    ?= agents testbed analysis
+JOBS    ?= $(shell nproc)
+ERR     ?=
+V       ?=
+OPT     ?= -O2 -g
+FUZZ_SECONDS ?= 20
+
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+O := $(BUILD)/$(FLAVOUR)
+# Programs people start lie directly in build/; those of another flavour in its folder.
+BIN := $(if $(filter plain,$(FLAVOUR)),$(BUILD),$(O))
+
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += -j$(JOBS) --output-sync=target --no-print-directory
+endif
+MAKEFLAGS += -rR
+Q := $(if $(V),,@)
+say = $(if $(V),,@printf '  %-5s %s\n' $(1) $(2);)
+
+# ---- flags ----
+
+WARN := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \
+	-Wold-style-definition -Wpointer-arith -Wcast-align -Wwrite-strings -Wformat=2 -Wundef -Wvla
+SAN_san  := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+SAN_fuzz := $(SAN_san) -fsanitize=fuzzer-no-link
+SAN      := $(SAN_$(FLAVOUR))
+
+CFLAGS   ?=
+LDFLAGS  ?=
+CPPFLAGS ?=
+ALL_CPPFLAGS := -D_GNU_SOURCE -I. $(CPPFLAGS)
+ALL_CFLAGS   := -std=gnu11 $(OPT) $(WARN) $(if $(ERR),-Werror) $(SAN) $(CFLAGS)
+ALL_LDFLAGS  := $(SAN) -Wl,--as-needed $(LDFLAGS)
+
+# wolfSSL and ngtcp2, built once per machine (scripts/deps.sh).
+PREFIX := $(shell scripts/deps.sh --prefix)
+DEPS   := $(PREFIX)/DONE
+DEPS_A := $(addprefix $(PREFIX)/lib/,libngtcp2_crypto_wolfssl.a libngtcp2.a libwolfssl.a)
+QUIC_CPPFLAGS  := -DWOLFSSL_USER_SETTINGS -DNGTCP2_STATICLIB -isystem $(PREFIX)/include
+# Only files named *_internals.c may look inside ngtcp2; config.h there makes layouts agree.
+INNER_CPPFLAGS := -DHAVE_CONFIG_H -isystem $(PREFIX)/include/ngtcp2-private
+NL_CPPFLAGS     = $(shell pkg-config --cflags-only-I libnl-3.0 libnl-route-3.0 | sed 's/-I/-isystem /g')
+
+# ---- what is there: the name of a source says what it becomes ----
+
+SRC := $(sort $(foreach d,$(DIRS),$(wildcard $(d)/*.c $(d)/*/*.c $(d)/*/*/*.c)))
+
+TEST_SRC   := $(filter %_test.c,$(SRC))
+NSTEST_SRC := $(filter %_nstest.c,$(SRC))
+FUZZ_SRC   := $(filter %_fuzz.c,$(SRC))
+BENCH_SRC  := $(filter %_bench.c,$(SRC))
+MAIN_SRC   := $(filter %_main.c,$(SRC))
+LIB_SRC    := $(filter-out $(TEST_SRC) $(NSTEST_SRC) $(FUZZ_SRC) $(BENCH_SRC) $(MAIN_SRC),$(SRC))
+
+TESTS   := $(TEST_SRC:%.c=$(O)/%)
+NSTESTS := $(NSTEST_SRC:%.c=$(O)/%)
+FUZZERS := $(FUZZ_SRC:%.c=$(O)/%)
+BENCHES := $(BENCH_SRC:%.c=$(O)/%)
+
+# agents/agent_main.c is build/agent, and so on; only testbed's takes the product's name.
+program  = $(BIN)/$(patsubst testbed,muxbed,$(patsubst %_main.c,%,$(notdir $(1))))
+PROGRAMS := $(foreach m,$(MAIN_SRC),$(call program,$(m)))
+
+all: $(PROGRAMS) $(foreach t,agents testbed analysis,$(O)/lib$(t).a)
+
+# ---- archives ----
+
+# record FILE,WORDS: keeps WORDS in FILE, rewriting it only when they change, so that a changed
+# list of sources or flags rebuilds what depends on it.
+define record
+ifneq ($$(wildcard $(1)) $$(strip $$(file <$(1))),$(1) $$(strip $(2)))
+$$(shell mkdir -p $(dir $(1)))
+$$(file >$(1),$$(strip $(2)))
+endif
+endef
+
+BUILDING := $(filter-out clean help lint format deps,$(or $(MAKECMDGOALS),all))
+define archive
+LIB_$(1) := $(O)/lib$(1).a
+OBJ_$(1) := $(patsubst %.c,$(O)/%.o,$(filter $(1)/%,$(LIB_SRC)))
+$(if $(BUILDING),$(call record,$(O)/lib$(1).list,$$(OBJ_$(1))))
+$(O)/lib$(1).a: $$(OBJ_$(1)) $(O)/lib$(1).list
+	$(call say,AR,$$@) rm -f $$@ && ar rcs $$@ $$(OBJ_$(1))
+endef
+$(foreach t,agents testbed analysis,$(eval $(call archive,$(t))))
+$(if $(BUILDING),$(eval $(call record,$(O)/flags,$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(PREFIX))))
+
+# ---- objects ----
+
+ROOM_CPPFLAGS = $(if $(filter agents/quic/% agents/webrtc/%,$<),$(QUIC_CPPFLAGS)) \
+	$(if $(filter agents/quic/%,$<),$(if $(filter %_internals.c,$<),$(INNER_CPPFLAGS))) \
+	$(if $(filter testbed/netns/%,$<),$(NL_CPPFLAGS))
+
+$(O)/%.o: %.c $(O)/flags
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(CC) $(ALL_CPPFLAGS) $(ROOM_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+
+$(patsubst %.c,$(O)/%.o,$(filter agents/quic/% agents/webrtc/%,$(SRC))): $(DEPS)
+
+$(DEPS):
+	@echo '  DEPS  wolfSSL and ngtcp2 (once per machine, about a minute)'
+	$(Q)scripts/deps.sh >/dev/null
+
+# ---- programs and tests ----
+
+# The QUIC agent extends ngtcp2 by wrapping some of its functions; every wrapper found in its
+# sources is switched on here, for whatever links that agent.
+QUIC_WRAP = $(patsubst __wrap_%,-Wl$(comma)--wrap=%,$(sort $(shell \
+	grep -oh '__wrap_ngtcp2_[a-z0-9_]*' $(wildcard agents/quic/*.c) /dev/null)))
+comma := ,
+
+SYS_LIBS  := -lfyaml -ljansson -lgsl -lgslcblas -lsqlite3 -lnl-route-3 -lnl-3 -lpcap -lxxhash -lm
+LINK_quic  = $(QUIC_WRAP) -Wl,--start-group $(2) $(DEPS_A) -Wl,--end-group $(SYS_LIBS)
+LINK_agents   = $(call LINK_quic,,$(LIB_agents))
+LINK_testbed  = $(call LINK_quic,,$(LIB_testbed) $(LIB_agents))
+LINK_analysis = $(LIB_analysis) $(LIB_agents) $(SYS_LIBS)
+NEED_agents   := $(LIB_agents) $(DEPS)
+NEED_testbed  := $(LIB_testbed) $(LIB_agents) $(DEPS)
+NEED_analysis := $(LIB_analysis) $(LIB_agents)
+
+# link TARGET,SOURCE,EXTRA: the tree a source lies in says what it is linked with.
+define link
+$(1): $(patsubst %.c,$(O)/%.o,$(2)) $$(NEED_$(firstword $(subst /, ,$(2))))
+	$(call say,LD,$$@) $(CC) $(ALL_LDFLAGS) $$< $$(LINK_$(firstword $(subst /, ,$(2)))) $(3) -o $$@
+endef
+$(foreach m,$(MAIN_SRC),$(eval $(call link,$(call program,$(m)),$(m),)))
+$(foreach t,$(TEST_SRC) $(NSTEST_SRC) $(BENCH_SRC),$(eval $(call link,$(t:%.c=$(O)/%),$(t),-lcmocka)))
+$(foreach t,$(FUZZ_SRC),$(eval $(call link,$(t:%.c=$(O)/%),$(t),-fsanitize=fuzzer)))
+
+.SECONDARY:
+-include $(wildcard $(SRC:%.c=$(O)/%.d))
+
+# ---- goals ----
+
+.PHONY: all tests programs test unit nstest san bench fuzz lint format clean help deps packages
+
+packages:
+	@scripts/install-packages.sh test
+
+deps: $(DEPS)
+
+tests: $(TESTS) $(NSTESTS)
+
+# Objects for lint's purity check; also what an editor's "build" wants: everything, nothing run.
+programs: all tests $(BENCHES)
+
+test: packages
+	@$(MAKE) all tests
+	@scripts/run-tests.sh --unit $(TESTS) --ns $(NSTESTS)
+
+unit: all $(TESTS)
+	@scripts/run-tests.sh --unit $(TESTS)
+
+nstest: all $(NSTESTS)
+	@scripts/run-tests.sh --ns $(NSTESTS)
+
+san:
+	@$(MAKE) FLAVOUR=san test
+
+bench: all $(BENCHES)
+	@scripts/bench.sh $(BENCHES)
+
+# Needs clang. Each fuzzer runs for FUZZ_SECONDS on the corpus beside it, if there is one.
+fuzz:
+	@$(MAKE) FLAVOUR=fuzz CC=clang fuzzers
+fuzzers: $(FUZZERS)
+	@scripts/run-fuzzers.sh $(FUZZ_SECONDS) $(FUZZERS)
+
+lint:
+	@$(MAKE) programs
+	@scripts/lint.sh $(O)
+
+format:
+	@find agents testbed analysis scripts -name '*.[ch]' -print0 | xargs -0 -r clang-format -i
+
+clean:
+	$(Q)rm -rf $(BUILD)
+
+help:
+	@echo 'all       build/muxbed, build/agent, build/analyze (default)'
+	@echo 'test      install what is missing, build, run unit and namespace tests (root)'
+	@echo 'unit      unit tests only; no privileges'
+	@echo 'nstest    namespace tests only'
+	@echo 'san       the same tests under ASan and UBSan'
+	@echo 'bench     benchmarks, and the simulator'"'"'s speed'
+	@echo 'fuzz      run every fuzzer for FUZZ_SECONDS=$(FUZZ_SECONDS) (clang)'
+	@echo 'lint      layers, purity, sizes, format, licence lines, shell scripts'
+	@echo 'format    rewrite the C files in the house style'
+	@echo 'deps      build wolfSSL and ngtcp2 into the cache'
+	@echo 'clean     remove build/'
+	@echo
+	@sed -n '5,7s/^# *//p' Makefile

@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+#   scripts/install-packages.sh run|test [--check]
+#
+# Installs with apt what muxbed needs and this host lacks: `run` to build and run scenarios, `test`
+# also to develop. Says nothing when all is there. --check only tells (status 3: something lacks).
+set -euo pipefail
+export LC_ALL=C DEBIAN_FRONTEND=noninteractive
+
+RUN="gcc make libc6-dev pkg-config xz-utils patch ca-certificates debian-archive-keyring
+    libfyaml-dev libjansson-dev libgsl-dev libsqlite3-dev libnl-3-dev libnl-route-3-dev libpcap-dev
+    libxxhash-dev gnuplot-nox iproute2 procps util-linux"
+TEST="libcmocka-dev clang clang-format libclang-rt-dev tshark shellcheck libcap2-bin"
+
+group=${1:-}
+check=${2:-}
+case $group in
+run) want=$RUN ;;
+test) want="$RUN $TEST" ;;
+*)
+    echo "usage: scripts/install-packages.sh run|test [--check]" >&2
+    exit 2
+    ;;
+esac
+
+if ! command -v dpkg-query >/dev/null; then
+    # Not Debian: what is missing will be named by the compiler or by the program itself.
+    echo "muxbed: no dpkg here; make sure that you have: ${want//$'\n'/}" >&2
+    exit 0
+fi
+
+# Another package may stand in for a wanted one (gnuplot-qt for gnuplot-nox), so provided names
+# count as well.
+missing=$(dpkg-query -W -f '${db:Status-Status} ${Package}, ${Provides}\n' |
+    awk -v want="$want" '
+        BEGIN { n = split(want, names) }
+        $1 == "installed" {
+            sub(/^installed /, "")
+            gsub(/\([^)]*\)|,/, " ")
+            m = split($0, has)
+            for (i = 1; i <= m; i++)
+                here[has[i]] = 1
+        }
+        END {
+            for (i = 1; i <= n; i++)
+                if (!(names[i] in here))
+                    printf "%s ", names[i]
+        }')
+# An early Debian 12 keyring does not know trixie's keys yet (scripts/deps.sh needs them).
+stale=
+if [ ! -e /usr/share/keyrings/debian-archive-trixie-automatic.gpg ]; then
+    stale=yes
+    [[ $missing == *debian-archive-keyring* ]] || missing+="debian-archive-keyring "
+fi
+[ -n "$missing" ] || exit 0
+
+if [ "$check" = --check ]; then
+    echo "$missing"
+    exit 3
+fi
+if [ "$(id -u)" != 0 ]; then
+    echo "muxbed: missing packages: $missing" >&2
+    echo "muxbed: run this once as root: $(cd "$(dirname "$0")" && pwd)/install-packages.sh $group" >&2
+    exit 3
+fi
+
+echo "muxbed: installing $missing" >&2
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+install() {
+    # tshark asks whether everybody may capture: the default, no, is right.
+    # shellcheck disable=SC2086 # a list of names
+    apt-get -q -y -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300 \
+        install --no-install-recommends $missing </dev/null >"$log" 2>&1
+}
+# The host's package lists may be current; read them again only when they do not do.
+if { [ -n "$stale" ] || ! install; } && ! { apt-get -q -o DPkg::Lock::Timeout=300 update >"$log" 2>&1 && install; }; then
+    cat "$log" >&2
+    echo "muxbed: apt could not install: $missing" >&2
+    exit 3
+fi
