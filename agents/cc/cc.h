@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Rate control: turns what happened to packets into one estimate of the path's capacity. It is fed
+ * with (send time, arrival time, IP length, lost) per packet and nothing else, so that both stacks
+ * use the same code whatever their feedback looks like on the wire. All byte counts are IP bytes.
+ */
+#ifndef AGENTS_CC_CC_H
+#define AGENTS_CC_CC_H
+
+#include "agents/base/ns.h"
+#include "agents/base/rate.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CC_NO_PROBE (-1)
+
+struct cc;
+
+struct cc_config {
+    bps_t start_rate, min_rate, max_rate;
+};
+
+/* The fate of one sent packet. */
+struct cc_packet {
+    ns_t sent;    /* sender's clock */
+    ns_t arrival; /* receiver's clock: only differences mean anything; unset when lost */
+    int32_t bytes;
+    bool lost;
+    int32_t probe; /* cluster id given by cc_probe, or CC_NO_PROBE */
+};
+
+/* A request to send a burst at a rate above the estimate, to learn whether the path carries it. */
+struct cc_probe {
+    int32_t id;
+    bps_t rate;
+    int64_t bytes;   /* at least this many bytes ... */
+    int32_t packets; /* ... and this many packets, paced at rate, all marked with id */
+};
+
+enum cc_usage { CC_USAGE_NORMAL, CC_USAGE_OVER, CC_USAGE_UNDER };
+enum cc_state_name { CC_STATE_HOLD, CC_STATE_INCREASE, CC_STATE_DECREASE };
+
+/* For records and plots only; nothing may be decided from it outside the controller. */
+struct cc_state {
+    bps_t target, delay_based, loss_based, acked;
+    int64_t loss_ppm, trend_ppm, threshold_ppm;
+    enum cc_usage usage;
+    enum cc_state_name state;
+    bool app_limited;
+};
+
+/* Google congestion control with libwebrtc's constants. Returns 0, ERR_NOMEM or ERR_CONFIG. */
+int cc_libwebrtc_new(struct cc **out, const struct cc_config *cfg, ns_t now);
+
+void cc_free(struct cc *c);
+/* A packet left; called for every packet, also those nobody acknowledges. */
+void cc_on_sent(struct cc *c, int32_t bytes, ns_t now);
+/* Feedback arrived: n packets in the order they were sent, each reported once as arrived or lost (a
+ * packet first reported lost may be reported again as arrived). rtt is the transport's latest
+ * sample, 0 when there is none. */
+void cc_on_feedback(struct cc *c, const struct cc_packet *packets, size_t n, ns_t rtt, ns_t now);
+/* The estimate, within [min_rate, max_rate]. */
+bps_t cc_target(const struct cc *c);
+/* The next probe to send now, if there is one; each is handed out once. */
+bool cc_probe(struct cc *c, struct cc_probe *out, ns_t now);
+ns_t cc_deadline(const struct cc *c);
+void cc_expire(struct cc *c, ns_t now);
+void cc_state(const struct cc *c, struct cc_state *out);
+
+#endif

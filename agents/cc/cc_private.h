@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* How a controller implements cc.h: it embeds struct cc first and fills in ops. */
+#ifndef AGENTS_CC_CC_PRIVATE_H
+#define AGENTS_CC_CC_PRIVATE_H
+
+#include "agents/cc/cc.h"
+
+struct cc_ops {
+    void (*free)(struct cc *c);
+    void (*on_sent)(struct cc *c, int32_t bytes, ns_t now);
+    void (*on_feedback)(struct cc *c, const struct cc_packet *packets, size_t n, ns_t rtt,
+                        ns_t now);
+    bps_t (*target)(const struct cc *c);
+    bool (*probe)(struct cc *c, struct cc_probe *out, ns_t now);
+    ns_t (*deadline)(const struct cc *c);
+    void (*expire)(struct cc *c, ns_t now);
+    void (*state)(const struct cc *c, struct cc_state *out);
+};
+
+struct cc {
+    const struct cc_ops *ops;
+};
+
+#endif

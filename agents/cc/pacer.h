@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Pacing: spreads packets over time so that they never leave faster than the rate allows. The pacer
+ * keeps a debt in bytes that drains at the rate; a packet may leave while the debt is not positive.
+ * Unused time is not saved up beyond one burst. A probe cluster overrides the rate until it is
+ * done. */
+#ifndef AGENTS_CC_PACER_H
+#define AGENTS_CC_PACER_H
+
+#include "agents/base/ns.h"
+#include "agents/base/rate.h"
+#include "agents/cc/cc.h"
+
+struct pacer {
+    bps_t rate;
+    ns_t next;  /* earliest departure of the next packet */
+    ns_t burst; /* departures may run ahead of the schedule by so much */
+    struct cc_probe probe;
+    int64_t probe_bytes;
+    int32_t probe_packets;
+    bool probing;
+};
+
+/* burst 0 paces packet by packet. */
+void pacer_init(struct pacer *p, bps_t rate, ns_t burst, ns_t now);
+void pacer_set_rate(struct pacer *p, bps_t rate, ns_t now);
+/* Starts a probe cluster; from now on packets leave at probe->rate until its bytes and packets are
+ * out. */
+void pacer_start_probe(struct pacer *p, const struct cc_probe *probe, ns_t now);
+/* Id of the cluster the next packet belongs to, or CC_NO_PROBE. */
+int32_t pacer_probe_id(const struct pacer *p);
+/* Earliest time the next packet may leave (<= now: at once). */
+ns_t pacer_next(const struct pacer *p);
+/* A packet of bytes (IP length) left. */
+void pacer_sent(struct pacer *p, int64_t bytes, ns_t now);
+
+#endif

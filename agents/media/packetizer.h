@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Cuts encoder frames into RTP packets and fills their payload. Each payload begins with a
+ * descriptor of PACKETIZER_DESCRIPTOR_BYTES: frame number (32 bits), index of the packet in the
+ * frame (16), packets in the frame (16), big endian; the rest is pseudo-random bytes derived from
+ * the sequence number. */
+#ifndef AGENTS_MEDIA_PACKETIZER_H
+#define AGENTS_MEDIA_PACKETIZER_H
+
+#include "agents/media/encoder.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define PACKETIZER_DESCRIPTOR_BYTES 8
+#define PACKETIZER_CLOCK_HZ 90000
+#define PACKETIZER_PAYLOAD_TYPE 96
+
+struct packetizer {
+    uint32_t ssrc;
+    size_t packet_bytes_max; /* whole RTP packet */
+    int64_t next_seq;        /* extended; starts at a seeded value below 2^15 */
+    uint32_t timestamp_base;
+    uint64_t seed;
+};
+
+struct packetizer_packet {
+    int64_t seq;           /* extended */
+    int64_t rtp_timestamp; /* extended: base + captured in 90 kHz ticks */
+    int64_t frame;
+    int64_t frame_offset_bytes; /* RTP bytes of the frame's earlier packets */
+    size_t len;
+    uint8_t data[1500];
+};
+
+void packetizer_init(struct packetizer *p, uint64_t seed, size_t packet_bytes_max);
+/* Packets a frame will take: equal-sized as far as possible. */
+int64_t packetizer_count(const struct packetizer *p, const struct encoder_frame *f);
+/* RTP timestamp (extended) of a frame. */
+int64_t packetizer_timestamp(const struct packetizer *p, const struct encoder_frame *f);
+/* Writes packet index (0 .. count-1, in order) of frame f and advances the sequence number. Returns
+ * 0 or ERR_SPACE. */
+int packetizer_next(struct packetizer *p, const struct encoder_frame *f, int64_t index,
+                    struct packetizer_packet *out);
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "agents/record/record.h"
+
+#include <assert.h>
+
+const struct record_schema record_schemas[RECORD_KINDS] = {
+    [RECORD_FRAME_SENT] = {"frame_sent",
+                           "a frame left the encoder; rtp_timestamp (unwrapped) names the frame",
+                           0,
+                           {"time_ns", "flow", "rtp_timestamp", "bytes", "packets", "key",
+                            "first_seq", "target_bps"}},
+    [RECORD_FRAME_RECEIVED] = {"frame_received",
+                               "a frame was completed or given up at the receiver",
+                               0,
+                               {"time_ns", "flow", "rtp_timestamp", "packets", "complete", "late"}},
+    [RECORD_FREEZE] = {"freeze",
+                       "playout stood still longer than the freeze rule allows",
+                       0,
+                       {"time_ns", "flow", "duration_ns"}},
+    [RECORD_RTP_SENT] = {"rtp_sent",
+                         "part or all of an RTP packet went out in a transport packet; first is 1 "
+                         "for the packet that carries its first byte for the first time",
+                         0,
+                         {"time_ns", "queued_ns", "flow", "seq", "rtp_timestamp", "bytes", "packet",
+                          "carried_bytes", "first", "frame_offset_bytes", "pacing_bps"}},
+    [RECORD_RTP_RECEIVED] = {"rtp_received",
+                             "an RTP packet was complete at the receiver; packet completed it",
+                             0,
+                             {"time_ns", "arrival_ns", "flow", "seq", "rtp_timestamp", "bytes",
+                              "packet"}},
+    [RECORD_PACKET_SENT] = {"packet_sent",
+                            "a UDP datagram left the agent; packet is the transport's own number "
+                            "(empty for handshake packets), digest is XXH3-64 of the UDP payload",
+                            0,
+                            {"time_ns", "packet", "bytes", "rtp_bytes", "data_bytes",
+                             "padding_bytes", "digest"}},
+    [RECORD_PACKET_RECEIVED] = {"packet_received",
+                                "a UDP datagram reached the agent",
+                                0,
+                                {"time_ns", "packet", "bytes", "digest"}},
+    [RECORD_PACKET_LOST] = {"packet_lost",
+                            "the sender's transport declared a packet lost",
+                            0,
+                            {"time_ns", "packet", "sent_ns", "bytes"}},
+    [RECORD_RATE] = {"rate",
+                     "state of the rate control (usage: 0 normal, 1 overuse, 2 underuse; state: 0 "
+                     "hold, 1 increase, 2 decrease)",
+                     0,
+                     {"time_ns", "target_bps", "media_bps", "data_bps", "pacing_bps",
+                      "delay_based_bps", "loss_based_bps", "acked_bps", "loss_ppm", "trend_ppm",
+                      "threshold_ppm", "usage", "state", "app_limited", "probe"}},
+    [RECORD_RTT] = {"rtt", "a round-trip sample", 0, {"time_ns", "latest_ns", "smoothed_ns"}},
+    [RECORD_MESSAGE_SENT] = {"message_sent",
+                             "the last byte of a data-channel message was sent for the first time",
+                             0,
+                             {"time_ns", "queued_ns", "channel", "message", "bytes"}},
+    [RECORD_MESSAGE_RECEIVED] = {"message_received",
+                                 "a data-channel message was delivered to the application",
+                                 0,
+                                 {"time_ns", "channel", "message", "bytes"}},
+    [RECORD_FILE] = {"file",
+                     "a transfer began (event 0: first byte sent or received) or ended (event 1: "
+                     "last byte sent or received); digest is XXH3-64 of the content, intact is 1 "
+                     "when the receiver's digest is the sender's",
+                     0,
+                     {"time_ns", "channel", "event", "bytes", "digest", "intact"}},
+    [RECORD_LINK] = {"link",
+                     "counters of one direction of a link at the end of the run",
+                     1,
+                     {"time_ns", "in_packets", "in_bytes", "out_packets", "out_bytes",
+                      "queue_drops", "loss_drops", "backlog_max_bytes"}},
+    [RECORD_EVENT] = {"event", "something that happens once or rarely", 1, {"time_ns", "value"}},
+    [RECORD_COUNTER] = {"counter", "final value of a named counter", 1, {"value"}},
+};
+
+size_t record_columns(enum record_kind kind)
+{
+    size_t n = 0;
+
+    while (n < RECORD_COLUMNS_MAX && record_schemas[kind].columns[n]) {
+        n++;
+    }
+    return n;
+}
+
+void record_put_values(const struct record_sink *sink, enum record_kind kind, const char *name,
+                       const int64_t *values, size_t n)
+{
+    assert(n == record_columns(kind) && !name == !record_schemas[kind].has_name);
+    (void)n;
+    if (sink) {
+        sink->put(sink->ctx, kind, name, values);
+    }
+}

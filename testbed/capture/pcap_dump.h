@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Writes captures of simulated taps: nanosecond pcap files with Ethernet, IPv4 or IPv6 and UDP
+ * headers around the payload, checksums correct, so that every tool opens them like real ones. */
+#ifndef TESTBED_CAPTURE_PCAP_DUMP_H
+#define TESTBED_CAPTURE_PCAP_DUMP_H
+
+#include "agents/base/addr.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct pcap_dump;
+
+/* Bytes kept of each packet. Real captures use the same, so that both worlds look alike. */
+#define PCAP_DUMP_SNAPLEN 65535
+
+int pcap_dump_open(struct pcap_dump **out, const char *path);
+/* wall_ns: ns since 1970. Returns 0 or ERR_MALFORMED (families differ). Write errors are kept for
+ * close. */
+int pcap_dump_udp(struct pcap_dump *d, int64_t wall_ns, const struct addr *from,
+                  const struct addr *to, uint8_t ecn, uint8_t ttl, const uint8_t *payload,
+                  size_t len);
+uint64_t pcap_dump_packets(const struct pcap_dump *d);
+/* Returns 0 or ERR_OS when any write failed. */
+int pcap_dump_close(struct pcap_dump *d);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One direction of an emulated path as a pure model: the kernel's token bucket filter with a
+ * byte-limited tail-drop queue, then propagation delay. It never asks for the time; the simulator
+ * and the user-space delay line drive it. Lengths are Ethernet bytes (IP packet + 14), as tbf
+ * counts. */
+#ifndef TESTBED_LINK_LINK_H
+#define TESTBED_LINK_LINK_H
+
+#include "agents/base/ns.h"
+#include "agents/base/rate.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct link_config {
+    bps_t rate;          /* 0: unlimited, then there is no queue either */
+    int64_t burst_bytes; /* bucket depth; link_burst_bytes gives the testbed's choice */
+    int64_t queue_bytes; /* bytes that may wait; a packet that does not fit is dropped whole */
+    ns_t delay;          /* one-way propagation delay */
+    double loss;         /* independent loss probability, drawn before the queue */
+    uint64_t seed;
+};
+
+struct link_counters {
+    uint64_t in_packets, in_bytes, out_packets, out_bytes, queue_drops, loss_drops;
+    int64_t backlog_max_bytes;
+};
+
+struct link;
+
+/* clamp(1514 + rate x 100 us, 1600, 2300) bytes. */
+int64_t link_burst_bytes(bps_t rate);
+int link_new(struct link **out, const struct link_config *cfg);
+void link_free(struct link *l); /* frees packets still inside with free() */
+/* A packet enters at now. Takes ownership of packet (malloc'd by the caller) and frees it when it
+ * is dropped. Returns 0 also for a drop (see the counters), ERR_NOMEM else. */
+int link_send(struct link *l, void *packet, int64_t bytes, ns_t now);
+/* When the next packet comes out, NS_NEVER when nothing is inside. */
+ns_t link_next(const struct link *l);
+/* Takes the next packet that is out at now; NULL when there is none. The caller owns it. */
+void *link_recv(struct link *l, ns_t now);
+int64_t link_backlog_bytes(const struct link *l, ns_t now);
+void link_counters(const struct link *l, struct link_counters *out);
+
+#endif

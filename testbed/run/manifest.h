@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* manifest.json of a run folder (results/README.md has the schema). */
+#ifndef TESTBED_RUN_MANIFEST_H
+#define TESTBED_RUN_MANIFEST_H
+
+#include "testbed/run/run.h"
+
+#include <stdint.h>
+
+#define MANIFEST_INVALID_MAX 16
+
+struct manifest_agent {
+    int exit_status;
+    char error[160]; /* empty: none */
+};
+
+struct manifest_capture {
+    uint64_t packets, dropped;
+};
+
+struct manifest {
+    const struct plan_run *run;
+    const char *plan, *link, *link_why;
+    char sender_ip[48], receiver_ip[48];
+    uint16_t port;
+    int64_t burst_bytes;
+    int64_t wall_start_ns, wall_end_ns, monotonic_start_ns, monotonic_end_ns;
+    ns_t duration;
+    struct manifest_agent sender, receiver;
+    struct manifest_capture sender_capture, receiver_capture;
+    struct {
+        char reason[32], detail[160];
+        int64_t count;
+    } invalid[MANIFEST_INVALID_MAX];
+    size_t invalid_count;
+};
+
+/* Adds a reason (design: agent-exit, capture-drops, qdisc-drops, file-unfinished, ...). */
+void manifest_add_invalid(struct manifest *m, const char *reason, int64_t count,
+                          const char *detail);
+/* Writes dir/manifest.json. Returns 0 or ERR_OS / ERR_NOMEM. */
+int manifest_write(const struct manifest *m, const char *dir);
+/* Writes dir/scenario.yaml, dir/sender.conf and dir/receiver.conf. */
+int manifest_write_inputs(const struct plan_run *run, const struct agent_config *sender,
+                          const struct agent_config *receiver, const char *dir);
+/* Creates dir/DONE, last of all. */
+int manifest_write_done(const char *dir);
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A scenario: the typed, validated description of one experiment. It is read from YAML against one
+ * table of keys (scenario_keys.h) and is const afterwards. */
+#ifndef TESTBED_SCENARIO_SCENARIO_H
+#define TESTBED_SCENARIO_SCENARIO_H
+
+#include "agents/agent_config.h"
+#include "agents/base/ns.h"
+#include "agents/base/rate.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define SCENARIO_NAME_MAX 64
+#define SCENARIO_TEXT_MAX 200
+
+/* Every key of a scenario has one field here; scenario_keys.c names, bounds and documents each.
+ * Values that the agents also know use the enums of agents/agent_config.h. */
+struct scenario {
+    char name[SCENARIO_NAME_MAX + 1];
+    char description[SCENARIO_TEXT_MAX + 1];
+
+    /* path: the bottleneck, both directions alike */
+    bps_t path_rate;
+    ns_t path_delay;          /* one way */
+    int64_t path_queue_bytes; /* given as a time or as bytes in the file; 0: derive from the time */
+    ns_t path_queue_time;     /* time to drain a full queue at path_rate */
+    double path_loss;         /* 0..1, sim only for now */
+
+    int64_t stack; /* enum agent_stack */
+    int64_t preset, mapping, encoder;
+    int64_t share_ppm, pacing_ppm;
+    int64_t udp_payload_bytes;
+    int64_t timestamps_per_ack, timestamp_exponent;
+    ns_t feedback_timeout;
+
+    /* flows: at most one media and one data flow, sender to receiver */
+    bool media;
+    ns_t media_start, media_stop;
+    int64_t media_fps;
+    bps_t media_min_rate, media_max_rate, media_start_rate;
+    ns_t media_playout_delay;
+    int64_t data; /* enum agent_data */
+    int64_t data_bytes, data_message_bytes;
+    ns_t data_start, data_stop;
+
+    ns_t duration; /* NS_NEVER: ends linger after the file's arrival */
+    ns_t linger, time_limit;
+    int64_t runs, seed;
+};
+
+/* The size of the queue in bytes: as given, or path_queue_time at path_rate. */
+int64_t scenario_queue_bytes(const struct scenario *s);
+
+struct plan_run {
+    char name[96]; /* folder of the run: "<cell>-<repetition>", a safe file name */
+    char cell[80]; /* "stack=quic,rate=5mbit" or "all": only keys of the grid */
+    size_t cell_index;
+    int64_t repetition;       /* 1, 2, ... */
+    struct scenario scenario; /* this run's values; scenario.seed is the run's own seed */
+};
+
+/* A scenario file (and --set overrides) expanded: grid x repetitions. Repetition r of every cell
+ * has the seed scenario.seed + r - 1, so that cells are compared on equal seeds. */
+struct plan {
+    struct scenario base;
+    size_t cell_count, run_count;
+    char **grid_keys;    /* keys of the grid, NULL terminated */
+    char ***cell_values; /* [cell][key]: the value's text as written, with unit */
+    struct plan_run *runs;
+};
+
+struct plan_options {
+    const char *const *sets; /* "KEY=VALUE", NULL terminated; may be NULL */
+    int64_t runs, seed;      /* < 0: as in the file */
+    const char *only;        /* cell name to keep, or NULL for all */
+};
+
+/* Reads YAML text (name is for messages). On failure returns ERR_CONFIG and writes
+ * "name:line:column: what is wrong; what is allowed" (one line per error, all errors of the file)
+ * to messages. Never reads files itself. */
+int plan_parse(struct plan **out, const char *name, const char *text, size_t len,
+               const struct plan_options *opt, FILE *messages);
+/* Reads the file at path and parses it. */
+int plan_load(struct plan **out, const char *path, const struct plan_options *opt, FILE *messages);
+void plan_free(struct plan *p);
+
+/* Writes one run's scenario as YAML that plan_parse reads back to the same values. */
+void scenario_print(const struct scenario *s, FILE *out);
+/* The key reference, generated from the table: for --help (text) and the reference page (markdown).
+ */
+void scenario_keys_help(FILE *out, bool markdown);
+
+/* What an agent of the run is told, but for addresses, which the testbed fills in. */
+struct agent_config scenario_agent_config(const struct scenario *s, int64_t role);
+
+#endif
