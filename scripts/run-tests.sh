@@ -1,0 +1,114 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+#   scripts/run-tests.sh [--unit PROGRAM...] [--ns PROGRAM...]
+#
+# Runs cmocka test programs, unit tests side by side, namespace tests one by one (they measure
+# time), and ends with the line "N passed, N failed, N skipped". A program which crashes, runs
+# longer than TEST_TIMEOUT (120 s) or runs no test counts as one failure, whatever it printed.
+# Failures are shown in full, skipped tests with their reason. REQUIRE_NS=1: a skipped namespace
+# test is a failure.
+set -euo pipefail
+export LC_ALL=C
+: "${TEST_TIMEOUT:=120}" "${REQUIRE_NS:=}" "${JOBS:=$(nproc)}"
+
+# What cmocka's closing lines say, as "run passed failed skipped"; several groups add up.
+tally() {
+    awk '
+        function count(s) { match(s, /[0-9]+ test\(s\)/); return substr(s, RSTART) + 0 }
+        /^\[==========\] .*test\(s\) run\./ { run += count($0) }
+        /^\[  PASSED  \] [0-9]+ test\(s\)\./ { passed += count($0) }
+        /^\[  FAILED  \] .*test\(s\), listed below:/ { failed += count($0) }
+        /^\[  SKIPPED \] .*test\(s\), listed below:/ { skipped += count($0) }
+        END { print run + 0, passed + 0, failed + 0, skipped + 0 }' "$1"
+}
+
+# What a skipped test said between its start and its end.
+skip_reasons() {
+    awk '
+        /^\[ RUN      \] / { said = ""; next }
+        /^\[  SKIPPED \] .*listed below:/ { exit }
+        /^\[  SKIPPED \] / { print "        skipped " $4 (said ? ":" said : " (no reason given)") }
+        { said = said " " $0 }' "$1"
+}
+
+# one KIND PROGRAM: runs it and leaves "passed failed skipped" in $TMP.
+one() {
+    local kind=$1 program=$2 name out rc=0 start ms run passed failed skipped why=""
+    name=$program
+    [[ $program =~ (agents|testbed|analysis)/.* ]] && name=${BASH_REMATCH[0]}
+    out=$TMP/${program//\//_}
+    start=$EPOCHREALTIME
+    # The outer redirection drops only the shell's own remark on a killed program.
+    { timeout -k 5 "$TEST_TIMEOUT" "$program" >"$out.out" 2>&1 </dev/null || rc=$?; } 2>/dev/null
+    ms=$(((${EPOCHREALTIME/./} - ${start/./}) / 1000))
+    read -r run passed failed skipped <<<"$(tally "$out.out")"
+    if [ "$rc" -ge 124 ] && [ "$ms" -ge $((TEST_TIMEOUT * 1000)) ]; then
+        why="timed out after $TEST_TIMEOUT s"
+    elif [ "$rc" -gt 128 ]; then
+        why="killed by signal $((rc - 128))"
+    elif [ "$run" = 0 ]; then
+        why="ran no test (status $rc)"
+    elif [ "$run" != $((passed + failed + skipped)) ]; then
+        why="ran $run tests but accounts for $((passed + failed + skipped))"
+    elif [ "$rc" != 0 ] && [ "$failed" = 0 ]; then
+        why="ended with status $rc though no test failed"
+    elif [ "$kind$REQUIRE_NS" = ns1 ] && [ "$skipped" != 0 ]; then
+        why="skipped $skipped, but this host must run namespace tests"
+        failed=$((failed + skipped - 1)) # the line below adds one
+        skipped=0
+    fi
+    [ -z "$why" ] || failed=$((failed + 1))
+    echo "$passed $failed $skipped" >"$out.count"
+    {
+        flock 9 # one program's lines stay together
+        printf '  %-4s  %-44s %3d passed %5d ms\n' "$([ "$failed" = 0 ] && echo ok || echo FAIL)" \
+            "$name" "$passed" "$ms"
+        skip_reasons "$out.out"
+        if [ "$failed" != 0 ]; then
+            sed 's/^/      | /' "$out.out"
+            [ -z "$why" ] || echo "      $name $why"
+        fi
+    } 9>"$TMP/lock"
+}
+
+if [ "${1:-}" = --one ]; then
+    one "$2" "$3"
+    exit 0
+fi
+
+unit=()
+ns=()
+for arg; do
+    case $arg in
+    --unit | --ns) kind=${arg#--} ;;
+    *) if [ "${kind:-unit}" = ns ]; then ns+=("$arg"); else unit+=("$arg"); fi ;;
+    esac
+done
+if [ $((${#unit[@]} + ${#ns[@]})) = 0 ]; then
+    echo "run-tests: no test programs" >&2
+    exit 1
+fi
+
+TMP=$(mktemp -d)
+trap 'rm -rf "$TMP"' EXIT
+export TMP TEST_TIMEOUT REQUIRE_NS
+export CMOCKA_MESSAGE_OUTPUT=STDOUT # whatever the caller has set, this is what tally() reads
+export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
+
+run_all() {
+    local kind=$1 jobs=$2
+    shift 2
+    [ $# = 0 ] || printf '%s\0' "$@" | xargs -0 -P "$jobs" -n 1 "$0" --one "$kind"
+}
+run_all unit "$JOBS" "${unit[@]}"
+run_all ns 1 "${ns[@]}"
+
+# A program without a count file did not even start: one more failure.
+awk -v programs=$((${#unit[@]} + ${#ns[@]})) '
+    { passed += $1; failed += $2; skipped += $3; seen++ }
+    END {
+        failed += programs - seen
+        printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped
+        exit failed > 0
+    }' /dev/null "$TMP"/*.count
