@@ -15,7 +15,7 @@ V       ?=
 OPT     ?= -O2 -g
 FUZZ_SECONDS ?= 20
 
-ifeq ($(origin CC),default)
+ifneq ($(filter default undefined,$(origin CC)),)
 CC := gcc
 endif
 O := $(BUILD)/$(FLAVOUR)
