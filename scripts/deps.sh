@@ -51,8 +51,7 @@ cache_key() {
     hash=$({
         cat "${BASH_SOURCE[0]}" "$SETTINGS"
         echo "$DEPS_CFLAGS"
-        uname -m
-        "$CC" --version 2>/dev/null || echo "no compiler"
+        "$CC" -dumpmachine 2>/dev/null && "$CC" --version || echo "no compiler"
     } | sha256sum)
     echo "deps-wolfssl$WOLFSSL_VERSION-ngtcp2$NGTCP2_VERSION-${hash:0:16}"
 }
@@ -170,7 +169,7 @@ wolfssl_sources() {
         sha256 sha512 signature sp_c64 sp_int wc_encrypt wc_port wolfmath; do
         echo "wolfcrypt/src/$f.c"
     done
-    if [ "$(uname -m)" != x86_64 ]; then
+    if [[ $("$CC" -dumpmachine) != x86_64* ]]; then
         echo "wolfcrypt/src/aes.c"
         echo "wolfcrypt/src/sp_c32.c"
         return
@@ -253,6 +252,7 @@ if [ -e "$PREFIX/DONE" ]; then
     exit 0
 fi
 
+rm -rf "$CACHE"/work.* # of builds that were killed: we hold the lock
 WORK=$(mktemp -d "$CACHE/work.XXXXXX")
 trap 'rm -rf "$WORK"' EXIT
 private_apt "$WORK"

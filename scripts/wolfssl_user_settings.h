@@ -80,6 +80,7 @@
 
 /* Big numbers, and the host. */
 #define WOLFSSL_SP_MATH_ALL
+#define SP_INT_BITS 4096
 #define WOLFSSL_HAVE_SP_ECC
 #define WOLFSSL_SP_LARGE_CODE
 #define WC_NO_ASYNC_THREADING
