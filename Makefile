@@ -74,6 +74,7 @@ program  = $(BIN)/$(patsubst testbed,muxbed,$(patsubst %_main.c,%,$(notdir $(1))
 PROGRAMS := $(foreach m,$(MAIN_SRC),$(call program,$(m)))
 
 all: $(PROGRAMS) $(foreach t,agents testbed analysis,$(O)/lib$(t).a)
+	@:
 
 # ---- archives ----
 
@@ -140,6 +141,7 @@ $(foreach t,$(TEST_SRC) $(NSTEST_SRC) $(BENCH_SRC),$(eval $(call link,$(t:%.c=$(
 $(foreach t,$(FUZZ_SRC),$(eval $(call link,$(t:%.c=$(O)/%),$(t),-fsanitize=fuzzer)))
 
 .SECONDARY:
+.DELETE_ON_ERROR:
 -include $(wildcard $(SRC:%.c=$(O)/%.d))
 
 # ---- goals ----
@@ -150,11 +152,14 @@ packages:
 	@scripts/install-packages.sh test
 
 deps: $(DEPS)
+	@:
 
 tests: $(TESTS) $(NSTESTS)
+	@:
 
 # Objects for lint's purity check; also what an editor's "build" wants: everything, nothing run.
 programs: all tests $(BENCHES)
+	@:
 
 test: packages
 	@$(MAKE) all tests

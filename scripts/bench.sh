@@ -20,7 +20,7 @@ trap 'rm -rf "$tmp"' EXIT
 
 # Virtual seconds: what the runs' manifests say they lasted.
 virtual_seconds() {
-    find "$1" -name manifest.json -exec grep -ohE '"duration_s": *[0-9.]+' {} + |
+    { find "$1" -name manifest.json -exec grep -ohE '"duration_s": *[0-9.]+' {} + 2>/dev/null || true; } |
         awk -F: '{ s += $2 } END { print s + 0 }'
 }
 

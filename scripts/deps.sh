@@ -98,8 +98,10 @@ private_apt() {
         [ -z "$security" ] || echo "deb-src [signed-by=$KEYRING] $security $SUITE-security main"
     } >"$work/apt/sources.list"
     {
-        # Of the host's settings only how to reach a mirror; not its hooks, not its trust.
-        apt-config dump | grep -E '^Acquire::(https?|ftp|Retries|ForceIPv[46])\b' || true
+        # Of the host's settings only how to reach a mirror and, for frozen mirrors, whether its
+        # dates count; not its hooks, not whom it trusts.
+        apt-config dump |
+            grep -E '^Acquire::(https?|ftp|Retries|ForceIPv[46]|Check-(Valid-Until|Date))\b' || true
         cat <<EOF
 Dir::State "$work/apt";
 Dir::State::status "/dev/null";
