@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "agents/agent_config.h"
+
+#include "agents/base/err.h"
+#include "agents/base/quantity.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+
+#define LINE_MAX_BYTES 255
+#define RATE_MAX INT64_C(10000000000)
+#define TIME_MAX (24 * 3600 * NS_PER_S)
+
+enum key_type { KEY_COUNT, KEY_TIME, KEY_RATE, KEY_BYTES, KEY_ENUM, KEY_ADDR };
+
+struct key {
+    const char *name;
+    enum key_type type;
+    size_t offset;
+    const char *preset; /* the default, as text */
+    int64_t min, max;
+    bool never; /* a time that may also be "never" */
+    const char *words[4];
+    const char *help;
+};
+
+#define AT(field) .offset = offsetof(struct agent_config, field)
+
+static const struct key keys[] = {
+    {"stack", KEY_ENUM, AT(stack), "quic", .words = {"quic"}, .help = "protocol stack"},
+    {"role", KEY_ENUM, AT(role), "sender", .words = {"sender", "receiver"},
+     .help = "end of the flows"},
+    {"local", KEY_ADDR, AT(local), "none", .help = "own address and port"},
+    {"remote", KEY_ADDR, AT(remote), "none", .help = "the peer's address and port"},
+    {"seed", KEY_COUNT, AT(seed), "1", 0, INT64_MAX - 1, .help = "of every random draw"},
+    {"udp-payload", KEY_BYTES, AT(udp_payload_bytes), "1452", 1200, 1472,
+     .help = "largest UDP payload sent (RFC 9000 14.1: at least 1200)"},
+
+    {"media", KEY_COUNT, AT(media), "0", 0, 1, .help = "1: there is a media flow"},
+    {"media.start", KEY_TIME, AT(media_start), "0", 0, TIME_MAX, .help = "first frame"},
+    {"media.stop", KEY_TIME, AT(media_stop), "never", 0, TIME_MAX, .never = true,
+     .help = "no frame from then on"},
+    {"media.encoder", KEY_ENUM, AT(encoder), "statistical", .words = {"statistical", "constant"},
+     .help = "frame sizes: RFC 8593 5.2, or all alike"},
+    {"media.fps", KEY_COUNT, AT(fps), "30", 1, 120, .help = "frames per second"},
+    {"media.min-rate", KEY_RATE, AT(min_rate), "400000", 1000, RATE_MAX,
+     .help = "the target never falls below"},
+    {"media.max-rate", KEY_RATE, AT(max_rate), "12000000", 1000, RATE_MAX,
+     .help = "the target never rises above"},
+    {"media.start-rate", KEY_RATE, AT(start_rate), "1000000", 1000, RATE_MAX,
+     .help = "first estimate of the path"},
+    {"media.playout-delay", KEY_TIME, AT(playout_delay), "200000000", 0, TIME_MAX,
+     .help = "a frame complete later than this after the earliest possible is late"},
+    {"quic.mapping", KEY_ENUM, AT(mapping), "datagram", .words = {"datagram", "stream-per-packet"},
+     .help = "how RTP packets travel (RTP over QUIC)"},
+
+    {"data", KEY_ENUM, AT(data), "none", .words = {"none", "endless", "file"}, .help = "data flow"},
+    {"data.size", KEY_BYTES, AT(data_bytes), "10000000", 1, INT64_C(1000000000000),
+     .help = "of the file"},
+    {"data.message-size", KEY_BYTES, AT(message_bytes), "65536", 1, 16 << 20,
+     .help = "of one data-channel message"},
+    {"data.start", KEY_TIME, AT(data_start), "0", 0, TIME_MAX, .help = "first message"},
+    {"data.stop", KEY_TIME, AT(data_stop), "never", 0, TIME_MAX, .never = true,
+     .help = "no new message from then on"},
+
+    {"preset", KEY_ENUM, AT(preset), "libwebrtc", .words = {"libwebrtc"},
+     .help = "constants of the rate control"},
+    {"share-ppm", KEY_COUNT, AT(share_ppm), "500000", 0, 1000000,
+     .help = "media's part of the estimate while data is active"},
+    {"pacing-ppm", KEY_COUNT, AT(pacing_ppm), "2500000", 1000000, 10000000,
+     .help = "pacing rate over estimate while only media is active"},
+    {"quic.timestamps-per-ack", KEY_COUNT, AT(timestamps_per_ack), "64", 1, 1024,
+     .help = "receive timestamps in one ACK, at most (draft-ietf-quic-receive-ts)"},
+    {"quic.timestamp-exponent", KEY_COUNT, AT(timestamp_exponent), "0", 0, 20,
+     .help = "timestamps count 2^exponent us"},
+    {"quic.feedback-timeout", KEY_TIME, AT(feedback_timeout), "5000000000", 100 * NS_PER_MS,
+     TIME_MAX, .help = "no acknowledgement for so long closes the connection"},
+
+    {"duration", KEY_TIME, AT(duration), "never", 1, TIME_MAX, .never = true,
+     .help = "end of the run; never: linger after the file has arrived"},
+    {"linger", KEY_TIME, AT(linger), "20000000000", 0, TIME_MAX,
+     .help = "how long to go on after the file has arrived"},
+    {"time-limit", KEY_TIME, AT(time_limit), "300000000000", 1, TIME_MAX,
+     .help = "a file that has not arrived by then is unfinished"},
+};
+
+#define KEY_COUNT_ALL (sizeof(keys) / sizeof(keys[0]))
+
+_Static_assert(KEY_COUNT_ALL <= 64, "agent_config_parse keeps the keys seen in 64 bits");
+
+static int __attribute__((format(printf, 3, 4)))
+fail(char *message, size_t len, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(message, len, format, args);
+    va_end(args);
+    return ERR_CONFIG;
+}
+
+static int64_t *number(struct agent_config *c, const struct key *k)
+{
+    return (int64_t *)(void *)((char *)c + k->offset);
+}
+
+static enum quantity_kind quantity_of(const struct key *k)
+{
+    switch (k->type) {
+    case KEY_TIME: return QUANTITY_TIME;
+    case KEY_RATE: return QUANTITY_RATE;
+    case KEY_BYTES: return QUANTITY_BYTES;
+    default: return QUANTITY_COUNT;
+    }
+}
+
+static void print_words(const struct key *k, char *text, size_t len)
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < 4 && k->words[i] && used < len; i++)
+        used += (size_t)snprintf(text + used, len - used, "%s%s", i ? ", " : "", k->words[i]);
+}
+
+static int set_word(struct agent_config *c, const struct key *k, const char *value, char *message,
+                    size_t len)
+{
+    char words[80];
+
+    for (size_t i = 0; i < 4 && k->words[i]; i++) {
+        if (!strcmp(k->words[i], value)) {
+            *number(c, k) = (int64_t)i;
+            return 0;
+        }
+    }
+    print_words(k, words, sizeof(words));
+    return fail(message, len, "%s: \"%.40s\" is unknown; allowed: %s", k->name, value, words);
+}
+
+static int set_addr(struct agent_config *c, const struct key *k, const char *value, char *message,
+                    size_t len)
+{
+    struct addr *a = (struct addr *)(void *)((char *)c + k->offset), parsed = {0};
+
+    if (strcmp(value, "none") != 0 && addr_parse(&parsed, value))
+        return fail(message, len,
+                    "%s: \"%.60s\" is not an address; allowed: 192.0.2.1:5000, [2001:db8::1]:5000, "
+                    "none",
+                    k->name, value);
+    *a = parsed;
+    return 0;
+}
+
+static int set_number(struct agent_config *c, const struct key *k, const char *value, char *message,
+                      size_t len)
+{
+    char why[160], lo[QUANTITY_TEXT_MAX], hi[QUANTITY_TEXT_MAX];
+    int64_t v;
+
+    if (k->never && !strcmp(value, "never")) {
+        *number(c, k) = NS_NEVER;
+        return 0;
+    }
+    if (quantity_parse(&v, quantity_of(k), true, value, why, sizeof(why)))
+        return fail(message, len, "%s: %s%s", k->name, why, k->never ? ", or never" : "");
+    if (v < k->min || v > k->max)
+        return fail(message, len, "%s: \"%.40s\" is out of range; allowed: %s to %s%s", k->name,
+                    value, quantity_print(quantity_of(k), k->min, lo),
+                    quantity_print(quantity_of(k), k->max, hi), k->never ? ", or never" : "");
+    *number(c, k) = v;
+    return 0;
+}
+
+static int set(struct agent_config *c, const struct key *k, const char *value, char *message,
+               size_t len)
+{
+    switch (k->type) {
+    case KEY_ENUM: return set_word(c, k, value, message, len);
+    case KEY_ADDR: return set_addr(c, k, value, message, len);
+    default: return set_number(c, k, value, message, len);
+    }
+}
+
+static const struct key *find(const char *name)
+{
+    for (size_t i = 0; i < KEY_COUNT_ALL; i++) {
+        if (!strcmp(keys[i].name, name))
+            return &keys[i];
+    }
+    return NULL;
+}
+
+struct agent_config agent_config_default(void)
+{
+    struct agent_config c = {0};
+    char message[160];
+
+    for (size_t i = 0; i < KEY_COUNT_ALL; i++) {
+        int rv = set(&c, &keys[i], keys[i].preset, message, sizeof(message));
+
+        assert(rv == 0);
+        (void)rv;
+    }
+    return c;
+}
+
+int agent_config_set(struct agent_config *c, const char *key, const char *value, char *message,
+                     size_t len)
+{
+    const struct key *k = find(key);
+
+    if (!k)
+        return fail(message, len, "unknown key \"%.40s\"", key);
+    return set(c, k, value, message, len);
+}
+
+static char *trim(char *s)
+{
+    char *end = s + strlen(s);
+
+    while (isspace((unsigned char)*s))
+        s++;
+    while (end > s && isspace((unsigned char)end[-1]))
+        end--;
+    *end = '\0';
+    return s;
+}
+
+/* One line without its end; seen has a bit per key that an earlier line has set. */
+static int parse_line(struct agent_config *c, char *line, uint64_t *seen, char *message, size_t len)
+{
+    char *value, *comment = strchr(line, '#'), *name;
+    const struct key *k;
+
+    if (comment)
+        *comment = '\0';
+    name = trim(line);
+    if (*name == '\0')
+        return 0;
+    value = strchr(name, '=');
+    if (!value)
+        return fail(message, len, "\"%.40s\" is not of the form key = value", name);
+    *value++ = '\0';
+    name = trim(name);
+    k = find(name);
+    if (!k)
+        return fail(message, len, "unknown key \"%.40s\"", name);
+    if (*seen & UINT64_C(1) << (k - keys))
+        return fail(message, len, "%s is given twice", k->name);
+    *seen |= UINT64_C(1) << (k - keys);
+    return set(c, k, trim(value), message, len);
+}
+
+int agent_config_parse(struct agent_config *c, const char *text, size_t text_len, char *message,
+                       size_t len)
+{
+    const char *end = text + text_len;
+    uint64_t seen = 0;
+
+    for (unsigned n = 1; text < end; n++) {
+        const char *eol = memchr(text, '\n', (size_t)(end - text));
+        size_t size = (size_t)((eol ? eol : end) - text);
+        char line[LINE_MAX_BYTES + 1], why[256];
+
+        if (size > LINE_MAX_BYTES)
+            return fail(message, len, "line %u: longer than %d bytes", n, LINE_MAX_BYTES);
+        if (memchr(text, '\0', size))
+            return fail(message, len, "line %u: holds a zero byte", n);
+        memcpy(line, text, size);
+        line[size] = '\0';
+        if (parse_line(c, line, &seen, why, sizeof(why)))
+            return fail(message, len, "line %u: %s", n, why);
+        text += size + (eol != NULL);
+    }
+    return 0;
+}
+
+int agent_config_check(const struct agent_config *c, char *message, size_t len)
+{
+    if (c->min_rate > c->max_rate)
+        return fail(message, len, "media.min-rate is above media.max-rate");
+    if (c->start_rate < c->min_rate || c->start_rate > c->max_rate)
+        return fail(message, len,
+                    "media.start-rate is not between media.min-rate and "
+                    "media.max-rate");
+    if (c->media && c->media_stop <= c->media_start)
+        return fail(message, len, "media.stop is not after media.start");
+    if (c->data != AGENT_DATA_NONE && c->data_stop <= c->data_start)
+        return fail(message, len, "data.stop is not after data.start");
+    if (c->role == AGENT_ROLE_SENDER && !c->media && c->data == AGENT_DATA_NONE)
+        return fail(message, len,
+                    "a sender needs a media flow (media = 1) or a data flow "
+                    "(data = file)");
+    if (c->local.family && c->remote.family && c->local.family != c->remote.family)
+        return fail(message, len, "local and remote are of different address families");
+    return 0;
+}
+
+void agent_config_print(const struct agent_config *c, FILE *out)
+{
+    struct agent_config copy = *c;
+
+    for (size_t i = 0; i < KEY_COUNT_ALL; i++) {
+        const struct key *k = &keys[i];
+        const struct addr *a = (const struct addr *)(const void *)((const char *)c + k->offset);
+        int64_t v = k->type == KEY_ADDR ? 0 : *number(&copy, k);
+        char text[ADDR_TEXT_MAX];
+
+        fprintf(out, "%s = ", k->name);
+        if (k->type == KEY_ADDR)
+            fprintf(out, "%s\n", a->family ? addr_print(a, text) : "none");
+        else if (k->type == KEY_ENUM)
+            fprintf(out, "%s\n", k->words[v]);
+        else if (k->never && v == NS_NEVER)
+            fprintf(out, "never\n");
+        else
+            fprintf(out, "%" PRId64 "\n", v);
+    }
+}
+
+static const char *unit_of(const struct key *k)
+{
+    switch (k->type) {
+    case KEY_TIME: return "ns";
+    case KEY_RATE: return "bit/s";
+    case KEY_BYTES: return "bytes";
+    case KEY_COUNT: return "number";
+    case KEY_ADDR: return "address";
+    default: return "word";
+    }
+}
+
+void agent_config_help(FILE *out)
+{
+    for (size_t i = 0; i < KEY_COUNT_ALL; i++) {
+        const struct key *k = &keys[i];
+        char allowed[80];
+
+        if (k->type == KEY_ENUM)
+            print_words(k, allowed, sizeof(allowed));
+        else if (k->type == KEY_ADDR)
+            snprintf(allowed, sizeof(allowed), "host:port, none");
+        else
+            snprintf(allowed, sizeof(allowed), "%" PRId64 "..%" PRId64 "%s", k->min, k->max,
+                     k->never ? ", never" : "");
+        fprintf(out, "  %-24s %-8s %-14s %-28s %s\n", k->name, unit_of(k), k->preset, allowed,
+                k->help);
+    }
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "agents/agent_config.h"
+#include "agents/base/err.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+static char *printed(const struct agent_config *c)
+{
+    char *text = NULL;
+    size_t len;
+    FILE *f = open_memstream(&text, &len);
+
+    assert_non_null(f);
+    agent_config_print(c, f);
+    assert_int_equal(fclose(f), 0);
+    return text;
+}
+
+/* A value other than the default for every key, and how it prints. */
+static const struct {
+    const char *key, *value, *prints;
+} others[] = {
+    {"stack", "quic", "quic"},
+    {"role", "receiver", "receiver"},
+    {"local", "[2001:db8::1]:7", "[2001:db8::1]:7"},
+    {"remote", "192.0.2.9:65535", "192.0.2.9:65535"},
+    {"seed", "9223372036854775806", "9223372036854775806"},
+    {"udp-payload", "1200B", "1200"},
+    {"media", "1", "1"},
+    {"media.start", "1.5s", "1500000000"},
+    {"media.stop", "2min", "120000000000"},
+    {"media.encoder", "constant", "constant"},
+    {"media.fps", "25", "25"},
+    {"media.min-rate", "30kbit", "30000"},
+    {"media.max-rate", "2.5Mbit", "2500000"},
+    {"media.start-rate", "31000", "31000"},
+    {"media.playout-delay", "0", "0"},
+    {"quic.mapping", "stream-per-packet", "stream-per-packet"},
+    {"data", "file", "file"},
+    {"data.size", "64KiB", "65536"},
+    {"data.message-size", "1kB", "1000"},
+    {"data.start", "1ns", "1"},
+    {"data.stop", "24000000us", "24000000000"},
+    {"preset", "libwebrtc", "libwebrtc"},
+    {"share-ppm", "0", "0"},
+    {"pacing-ppm", "1000000", "1000000"},
+    {"quic.timestamps-per-ack", "1024", "1024"},
+    {"quic.timestamp-exponent", "20", "20"},
+    {"quic.feedback-timeout", "100ms", "100000000"},
+    {"duration", "10s", "10000000000"},
+    {"linger", "0s", "0"},
+    {"time-limit", "1min", "60000000000"},
+};
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+static void test_every_key_round_trips(void **state)
+{
+    struct agent_config c = agent_config_default(), back = agent_config_default();
+    char message[256] = "", *text, *again, line[128];
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(others); i++)
+        assert_int_equal(
+            agent_config_set(&c, others[i].key, others[i].value, message, sizeof(message)), 0);
+    text = printed(&c);
+    for (size_t i = 0; i < COUNT(others); i++) {
+        snprintf(line, sizeof(line), "%s = %s\n", others[i].key, others[i].prints);
+        assert_non_null(strstr(text, line));
+    }
+    assert_int_equal(agent_config_parse(&back, text, strlen(text), message, sizeof(message)), 0);
+    again = printed(&back);
+    assert_string_equal(text, again);
+    /* No key of the table is missing above. */
+    for (size_t lines = 0, at = 0; text[at]; at++) {
+        lines += text[at] == '\n';
+        if (text[at + 1] == '\0')
+            assert_int_equal(lines, COUNT(others));
+    }
+    free(text);
+    free(again);
+}
+
+static void test_defaults(void **state)
+{
+    struct agent_config c = agent_config_default();
+
+    (void)state;
+    assert_int_equal(c.fps, 30);
+    assert_int_equal(c.min_rate, 400000);
+    assert_int_equal(c.max_rate, 12000000);
+    assert_int_equal(c.start_rate, 1000000);
+    assert_int_equal(c.udp_payload_bytes, 1452);
+    assert_int_equal(c.share_ppm, 500000);
+    assert_int_equal(c.pacing_ppm, 2500000);
+    assert_int_equal(c.message_bytes, 65536);
+    assert_int_equal(c.linger, 20 * NS_PER_S);
+    assert_int_equal(c.time_limit, 300 * NS_PER_S);
+    assert_int_equal(c.playout_delay, 200 * NS_PER_MS);
+    assert_int_equal(c.duration, NS_NEVER);
+    assert_int_equal(c.media_stop, NS_NEVER);
+    assert_int_equal(c.local.family, 0);
+}
+
+static void test_refused(void **state)
+{
+    static const struct {
+        const char *text, *message;
+    } cases[] = {
+        {"fps = 30", "line 1: unknown key \"fps\""},
+        {"\n\nmedia.fps", "line 3: \"media.fps\" is not of the form key = value"},
+        {"media.fps = 0", "line 1: media.fps: \"0\" is out of range; allowed: 1 to 120"},
+        {"media.fps = 30fps",
+         "line 1: media.fps: \"30fps\" has a unit; allowed is a whole number without one"},
+        {"media.fps =", "line 1: media.fps: \"\" is not a whole number"},
+        {"media.fps = 1\n media.fps = 1 ", "line 2: media.fps is given twice"},
+        {"data = maybe", "line 1: data: \"maybe\" is unknown; allowed: none, endless, file"},
+        {"media.start = -1", "line 1: media.start: \"-1\" is out of range; allowed: 0s to 86400s"},
+        {"media.start = never", "line 1: media.start: \"never\" is not a time; allowed is a number "
+                                "with one of the units ns, us, ms, s, min"},
+        {"duration = 5mbit", "line 1: duration: \"5mbit\": no unit \"mbit\" for a time; allowed: "
+                             "ns, us, ms, s, min, or never"},
+        {"media.min-rate = 1.5", "line 1: media.min-rate: \"1.5\" is finer than 1 bit/s"},
+        {"data.size = 99999999999999999999", "line 1: data.size: \"99999999999999999999\" has too "
+                                             "many digits"},
+        {"data.size = 9999999999999999999GB", "line 1: data.size: \"9999999999999999999GB\" is too "
+                                              "large"},
+        {"local = nowhere", "line 1: local: \"nowhere\" is not an address; allowed: "
+                            "192.0.2.1:5000, [2001:db8::1]:5000, none"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct agent_config c = agent_config_default();
+        char message[256] = "";
+
+        assert_int_equal(
+            agent_config_parse(&c, cases[i].text, strlen(cases[i].text), message, sizeof(message)),
+            ERR_CONFIG);
+        assert_string_equal(message, cases[i].message);
+    }
+}
+
+static void test_lines(void **state)
+{
+    static const char text[] = "# a comment\r\n\n  media.fps=25 # trailing\r\nseed = 7";
+    static const char zero[] = "media.fps = 2\0005\n";
+    char message[256], longest[400];
+    struct agent_config c = agent_config_default();
+
+    (void)state;
+    assert_int_equal(agent_config_parse(&c, text, strlen(text), message, sizeof(message)), 0);
+    assert_int_equal(c.fps, 25);
+    assert_int_equal(c.seed, 7);
+    assert_int_equal(agent_config_parse(&c, zero, sizeof(zero) - 1, message, sizeof(message)),
+                     ERR_CONFIG);
+    assert_string_equal(message, "line 1: holds a zero byte");
+    memset(longest, ' ', sizeof(longest));
+    assert_int_equal(agent_config_parse(&c, longest, sizeof(longest), message, sizeof(message)),
+                     ERR_CONFIG);
+    assert_string_equal(message, "line 1: longer than 255 bytes");
+}
+
+static void test_check(void **state)
+{
+    static const struct {
+        const char *text, *message;
+    } cases[] = {
+        {"media = 1\nmedia.min-rate = 13mbit", "media.min-rate is above media.max-rate"},
+        {"media = 1\nmedia.start-rate = 13mbit",
+         "media.start-rate is not between media.min-rate and media.max-rate"},
+        {"media = 1\nmedia.start = 5s\nmedia.stop = 5s", "media.stop is not after media.start"},
+        {"data = file\ndata.start = 5s\ndata.stop = 4s", "data.stop is not after data.start"},
+        {"role = sender", "a sender needs a media flow (media = 1) or a data flow (data = file)"},
+        {"role = receiver\nlocal = 192.0.2.1:1\nremote = [::1]:1",
+         "local and remote are of different address families"},
+        {"role = receiver", NULL},
+        {"media = 1\nmedia.min-rate = 1mbit\nmedia.max-rate = 1mbit", NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct agent_config c = agent_config_default();
+        char message[256] = "";
+
+        assert_int_equal(
+            agent_config_parse(&c, cases[i].text, strlen(cases[i].text), message, sizeof(message)),
+            0);
+        assert_int_equal(agent_config_check(&c, message, sizeof(message)),
+                         cases[i].message ? ERR_CONFIG : 0);
+        assert_string_equal(message, cases[i].message ? cases[i].message : "");
+    }
+}
+
+static void test_help_has_every_key(void **state)
+{
+    char *text = NULL;
+    size_t len;
+    FILE *f = open_memstream(&text, &len);
+
+    (void)state;
+    assert_non_null(f);
+    agent_config_help(f);
+    fclose(f);
+    for (size_t i = 0; i < COUNT(others); i++)
+        assert_non_null(strstr(text, others[i].key));
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_key_round_trips),
+        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_check),
+        cmocka_unit_test(test_help_has_every_key),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
