@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* build/agent: one agent over a real UDP socket, started by the testbed or by a person. */
+#include "agents/agent.h"
+#include "agents/base/err.h"
+#include "agents/io/clock.h"
+#include "agents/io/udp_driver.h"
+#include "agents/io/udp_sock.h"
+#include "agents/record/record_csv.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#define CONFIG_BYTES_MAX (64 * 1024)
+#define FILE_BUFFER_BYTES (256 * 1024)
+#define MESSAGE_BYTES 256
+/* A real-time process that never waits for so long is a fault, and must not hold a CPU for ever. */
+#define SPIN_LIMIT_US 5000000
+
+enum { EXIT_AGENT = 1, EXIT_USAGE = 2, EXIT_SYSTEM = 3 };
+enum { OPT_CONFIG = 256, OPT_READY_FD, OPT_START_FD, OPT_RECORDS, OPT_QLOG, OPT_KEYLOG };
+
+struct options {
+    struct agent_config config;
+    const char *records_dir, *qlog_path, *keylog_path;
+    int ready_fd, start_fd; /* -1: none */
+};
+
+struct program {
+    struct options opt;
+    struct udp_sock *sock;
+    struct record_csv *records;
+    FILE *qlog, *keylog;
+    int stop_fd;
+    ns_t start;
+};
+
+static const char *const role_names[] = {"sender", "receiver"};
+
+static const struct argp_option argp_options[] = {
+    {"local", 'l', "ADDR:PORT", 0, "own address; port 0: any", 0},
+    {"remote", 'r', "ADDR:PORT", 0, "the peer's address", 0},
+    {"set", 's', "KEY=VALUE", 0, "set any key listed below; repeatable", 0},
+    {"config", OPT_CONFIG, "FILE", 0, "read \"key = value\" lines", 0},
+    {"records", OPT_RECORDS, "DIR", 0, "write records as DIR/<role>.<kind>.csv", 0},
+    {"qlog", OPT_QLOG, "FILE", 0, "write a qlog of the connection", 0},
+    {"keylog", OPT_KEYLOG, "FILE", 0, "append TLS secrets, for Wireshark", 0},
+    {"ready-fd", OPT_READY_FD, "N", 0, "write one byte there once the socket is bound", 0},
+    {"start-fd", OPT_START_FD, "N", 0,
+     "read the start of the run there: CLOCK_MONOTONIC ns, 8 bytes in host order", 0},
+    {0},
+};
+
+__attribute__((format(printf, 1, 2))) static void complain(const char *format, ...)
+{
+    va_list args;
+
+    fputs("agent: ", stderr);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+}
+
+static void set_key(struct argp_state *state, const char *key, const char *value)
+{
+    struct options *o = state->input;
+    char message[MESSAGE_BYTES];
+
+    if (agent_config_set(&o->config, key, value, message, sizeof message)) {
+        argp_failure(state, EXIT_USAGE, 0, "%s", message);
+    }
+}
+
+static void set_pair(struct argp_state *state, const char *pair)
+{
+    const char *equals = strchr(pair, '=');
+    char *key;
+
+    if (!equals) {
+        argp_failure(state, EXIT_USAGE, 0, "--set %s: expected KEY=VALUE", pair);
+        return;
+    }
+    key = strndup(pair, (size_t)(equals - pair));
+    if (!key) {
+        argp_failure(state, EXIT_SYSTEM, ENOMEM, "--set %s", pair);
+        return;
+    }
+    set_key(state, key, equals + 1);
+    free(key);
+}
+
+static void read_config(struct argp_state *state, const char *path)
+{
+    struct options *o = state->input;
+    char message[MESSAGE_BYTES], *text = malloc(CONFIG_BYTES_MAX + 1);
+    FILE *f = fopen(path, "re");
+    size_t len = text && f ? fread(text, 1, CONFIG_BYTES_MAX + 1, f) : 0;
+
+    if (!text || !f || ferror(f)) {
+        argp_failure(state, EXIT_USAGE, errno, "%s", path);
+    } else if (len > CONFIG_BYTES_MAX) {
+        argp_failure(state, EXIT_USAGE, 0, "%s: larger than %d bytes", path, CONFIG_BYTES_MAX);
+    } else if (agent_config_parse(&o->config, text, len, message, sizeof message)) {
+        argp_failure(state, EXIT_USAGE, 0, "%s: %s", path, message);
+    }
+    free(text);
+    if (f) {
+        fclose(f);
+    }
+}
+
+static int fd_number(struct argp_state *state, const char *text)
+{
+    char *end;
+    long v = strtol(text, &end, 10);
+
+    if (*text < '0' || *text > '9' || *end || v > 1 << 20) {
+        argp_failure(state, EXIT_USAGE, 0, "%s: not a file descriptor", text);
+    }
+    return (int)v;
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct options *o = state->input;
+
+    switch (key) {
+    case 'l': set_key(state, "local", arg); return 0;
+    case 'r': set_key(state, "remote", arg); return 0;
+    case 's': set_pair(state, arg); return 0;
+    case OPT_CONFIG: read_config(state, arg); return 0;
+    case OPT_RECORDS: o->records_dir = arg; return 0;
+    case OPT_QLOG: o->qlog_path = arg; return 0;
+    case OPT_KEYLOG: o->keylog_path = arg; return 0;
+    case OPT_READY_FD: o->ready_fd = fd_number(state, arg); return 0;
+    case OPT_START_FD: o->start_fd = fd_number(state, arg); return 0;
+    case ARGP_KEY_ARG:
+        if (state->arg_num > 1) {
+            return ARGP_ERR_UNKNOWN;
+        }
+        set_key(state, state->arg_num == 0 ? "stack" : "role", arg);
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* The key table goes below the options of --help. */
+static char *help_filter(int key, const char *text, void *input)
+{
+    char *out = NULL;
+    size_t len;
+    FILE *f;
+
+    (void)input;
+    if (key != ARGP_KEY_HELP_POST_DOC || !text) {
+        return (char *)(uintptr_t)text;
+    }
+    f = open_memstream(&out, &len);
+    if (!f) {
+        return (char *)(uintptr_t)text;
+    }
+    fputs(text, f);
+    fputs("\n\nKeys:\n", f);
+    agent_config_help(f);
+    fclose(f);
+    return out;
+}
+
+static const struct argp argp = {
+    .options = argp_options,
+    .parser = parse_option,
+    .args_doc = "[STACK ROLE]",
+    .doc = "Runs one muxbed agent over a real UDP socket: a sender of media and data, or their "
+           "receiver. Between two hosts, start the receiver first."
+           "\v"
+           "Examples, a call of two minutes with a file from 30 s on:\n\n"
+           "  agent quic receiver --local 0.0.0.0:5000 --remote 192.0.2.1:5000 \\\n"
+           "      --set media=1 --set duration=120s --records out\n"
+           "  agent quic sender --local 192.0.2.1:5000 --remote 192.0.2.2:5000 \\\n"
+           "      --set media=1 --set data=file --set data.start=30s --set duration=120s \\\n"
+           "      --records out\n\n"
+           "SIGINT and SIGTERM end the call in good order; a second one at once.",
+    .help_filter = help_filter,
+};
+
+static void env_random(void *ctx, void *out, size_t len)
+{
+    uint8_t *to = out;
+
+    (void)ctx;
+    while (len > 0) {
+        ssize_t n = getrandom(to, len, 0);
+
+        if (n < 0 && errno != EINTR) { /* cannot happen since Linux 3.17, but keys depend on it */
+            complain("getrandom: %m");
+            abort();
+        }
+        if (n > 0) {
+            to += n;
+            len -= (size_t)n;
+        }
+    }
+}
+
+static void env_qlog(void *ctx, const void *data, size_t len)
+{
+    struct program *p = ctx;
+
+    fwrite(data, 1, len, p->qlog);
+}
+
+static void env_keylog(void *ctx, const char *line)
+{
+    struct program *p = ctx;
+
+    fprintf(p->keylog, "%s\n", line);
+    fflush(p->keylog); /* so that Wireshark can follow a live capture */
+}
+
+static int open_log(FILE **out, const char *path, const char *mode)
+{
+    if (!path) {
+        return 0;
+    }
+    *out = fopen(path, mode);
+    if (!*out) {
+        complain("%s: %m", path);
+        return ERR_OS;
+    }
+    if (setvbuf(*out, NULL, _IOFBF, FILE_BUFFER_BYTES)) {
+        return ERR_NOMEM;
+    }
+    return 0;
+}
+
+static int open_stop_fd(void)
+{
+    sigset_t signals;
+
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    if (sigprocmask(SIG_BLOCK, &signals, NULL)) {
+        return -1;
+    }
+    return signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
+}
+
+static int program_open(struct program *p)
+{
+    struct options *o = &p->opt;
+    char text[ADDR_TEXT_MAX];
+    int rc;
+
+    p->stop_fd = open_stop_fd();
+    if (p->stop_fd < 0) {
+        complain("signalfd: %m");
+        return ERR_OS;
+    }
+    rc = udp_sock_open(&p->sock, &o->config.local);
+    if (rc) {
+        complain("%s: %s", addr_print(&o->config.local, text),
+                 rc == ERR_OS ? strerror(errno) : err_text(rc));
+        return rc;
+    }
+    o->config.local = *udp_sock_local(p->sock);
+    if (o->records_dir && access(o->records_dir, W_OK | X_OK)) {
+        complain("%s: %m", o->records_dir);
+        return ERR_OS;
+    }
+    rc = o->records_dir ? record_csv_open(&p->records, o->records_dir, role_names[o->config.role])
+                        : 0;
+    rc = rc ? rc : open_log(&p->qlog, o->qlog_path, "we");
+    return rc ? rc : open_log(&p->keylog, o->keylog_path, "ae");
+}
+
+/* Returns 0, or ERR_OS when anything that should be on disk is not. */
+static int close_log(FILE *f, const char *path)
+{
+    bool failed = f && ferror(f);
+
+    if (f && (fclose(f) || failed)) {
+        complain("%s: not written in full", path);
+        return ERR_OS;
+    }
+    return 0;
+}
+
+static int program_close(struct program *p)
+{
+    int rc = close_log(p->qlog, p->opt.qlog_path);
+
+    rc = close_log(p->keylog, p->opt.keylog_path) ? ERR_OS : rc;
+    if (p->records && record_csv_close(p->records)) {
+        complain("%s: records not written in full: %m", p->opt.records_dir);
+        rc = ERR_OS;
+    }
+    udp_sock_close(p->sock);
+    if (p->stop_fd >= 0) {
+        close(p->stop_fd);
+    }
+    return rc;
+}
+
+/* Says that the socket is bound, and learns when run time 0 is. Waits for that moment unless a
+ * signal comes first. */
+static int await_start(struct program *p)
+{
+    const struct options *o = &p->opt;
+    struct pollfd stop = {.fd = p->stop_fd, .events = POLLIN};
+    struct timespec left;
+    ns_t now;
+
+    if (o->ready_fd >= 0 && write(o->ready_fd, "r", 1) != 1) {
+        complain("--ready-fd: %m");
+        return ERR_OS;
+    }
+    p->start = clock_mono();
+    if (o->start_fd < 0) {
+        return 0;
+    }
+    if (read(o->start_fd, &p->start, sizeof p->start) != sizeof p->start) {
+        complain("--start-fd: no start time came");
+        return ERR_OS;
+    }
+    while ((now = clock_mono()) < p->start) {
+        left = clock_to_timespec(p->start - now);
+        if (ppoll(&stop, 1, &left, NULL) > 0) {
+            complain("stopped before the start");
+            return ERR_LIMIT;
+        }
+    }
+    return 0;
+}
+
+static int run_agent(struct program *p)
+{
+    const struct record_sink *sink = p->records ? record_csv_sink(p->records) : NULL;
+    struct agent_env env = {
+        .seed = (uint64_t)p->opt.config.seed,
+        .random = env_random,
+        .epoch_s = (clock_wall() - clock_mono() + p->start) / NS_PER_S,
+        .rec = sink,
+        .qlog = p->qlog ? env_qlog : NULL,
+        .keylog = p->keylog ? env_keylog : NULL,
+        .ctx = p,
+    };
+    struct udp_driver driver = {.sock = p->sock, .start = p->start, .stop_fd = p->stop_fd};
+    int rc = agent_new(&driver.agent, &p->opt.config, &env, clock_mono() - p->start);
+
+    if (rc) {
+        complain("cannot start: %s", err_text(rc));
+        return rc;
+    }
+    rc = udp_driver_run(&driver);
+    if (rc) {
+        complain("%s", rc == ERR_LIMIT ? "stopped by a second signal" : strerror(errno));
+    } else if (agent_error(driver.agent)) {
+        complain("%s: %s", role_names[p->opt.config.role], agent_error(driver.agent));
+        rc = ERR_PROTOCOL;
+    }
+    if (driver.send_errors) {
+        complain("the kernel refused %llu datagrams; the first: %s",
+                 (unsigned long long)driver.send_errors, strerror(driver.send_errno));
+    }
+    udp_driver_record(&driver, sink);
+    agent_free(driver.agent);
+    return rc;
+}
+
+static int check_config(const struct agent_config *c)
+{
+    char message[MESSAGE_BYTES];
+
+    if (!c->local.family || !c->remote.family) {
+        complain("--local and --remote are needed; try --help");
+        return ERR_CONFIG;
+    }
+    if (agent_config_check(c, message, sizeof message)) {
+        complain("%s", message);
+        return ERR_CONFIG;
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    static struct program p = {.opt = {.ready_fd = -1, .start_fd = -1}, .stop_fd = -1};
+    const struct rlimit spin = {.rlim_cur = SPIN_LIMIT_US, .rlim_max = SPIN_LIMIT_US};
+    int rc, closed;
+
+    p.opt.config = agent_config_default();
+    argp_err_exit_status = EXIT_USAGE;
+    if (argp_parse(&argp, argc, argv, 0, NULL, &p.opt) || check_config(&p.opt.config)) {
+        return EXIT_USAGE;
+    }
+    signal(SIGPIPE, SIG_IGN);
+    setrlimit(RLIMIT_RTTIME, &spin);
+    rc = program_open(&p);
+    if (rc) {
+        (void)program_close(&p);
+        return EXIT_SYSTEM;
+    }
+    rc = await_start(&p);
+    rc = rc ? rc : run_agent(&p);
+    closed = program_close(&p);
+    return rc == ERR_OS || closed ? EXIT_SYSTEM : rc ? EXIT_AGENT : 0;
+}
