@@ -20,8 +20,8 @@ trap 'rm -rf "$tmp"' EXIT
 
 # Virtual seconds: what the runs' manifests say they lasted.
 virtual_seconds() {
-    { find "$1" -name manifest.json -exec grep -ohE '"duration_s": *[0-9.]+' {} + 2>/dev/null || true; } |
-        awk -F: '{ s += $2 } END { print s + 0 }'
+    find "$1" -name manifest.json -exec cat {} + | grep -oE '"duration_ns": *[0-9]+' |
+        awk -F: '{ s += $2 } END { print s / 1e9 }'
 }
 
 ./run-scenario --help >/dev/null # builds, if it has to
@@ -36,7 +36,7 @@ for ((i = 0; i < BENCH_RUNS; i++)); do
     }
     awk '{ print $1 + $2 }' "$tmp/time"
 done | sort -n >"$tmp/cpu"
-awk -v virtual="$(virtual_seconds "$tmp/0")" '
+awk -v virtual="$(virtual_seconds "$tmp/0" 2>/dev/null || echo 0)" '
     { cpu[NR] = $1 }
     END {
         m = NR % 2 ? cpu[(NR + 1) / 2] : (cpu[NR / 2] + cpu[NR / 2 + 1]) / 2
