@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "agents/media/encoder.h"
+
+#include "agents/base/err.h"
+#include "agents/base/prng.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* RFC 8593 section 5, table 1 */
+#define REACTION_LATENCY (200 * NS_PER_MS) /* tau_v */
+#define TRANSIENT_FRAMES 8                 /* K_d */
+#define KEY_FRAME_BYTES 13500.0            /* K_B */
+#define NOISE_SCALE 0.15                   /* SCALE_t and SCALE_B */
+
+/* A change by more than this part of the rate in force is abrupt (the RFC gives no figure). */
+#define ABRUPT_CHANGE 0.5
+/* Frames of a transient are not made smaller than this part of the mean frame. */
+#define TRANSIENT_FLOOR 0.2
+/* The RFC clips interval and size below zero, which lifts both means a little. Clipping the noise
+ * on both sides keeps them at the target exactly, and frames never share an RTP timestamp. It
+ * concerns one draw in 400. */
+#define NOISE_CLIP 0.9
+#define FPS_MAX 1000
+#define RATE_MAX INT64_C(1000000000000)
+
+struct encoder {
+    struct encoder_config cfg;
+    struct prng prng;
+    int64_t number;
+    ns_t due;
+    bps_t rate;
+    bool pending; /* a request waits for the reaction latency to pass */
+    bps_t pending_rate;
+    bool reacted; /* any rate transition so far */
+    ns_t reacted_at;
+    bool key_wanted;
+    int64_t since_key;      /* frames since the last key frame */
+    int64_t transient_left; /* frames of the transient still to come */
+    double debt_bytes;      /* what the key frame took in advance from the frames behind it */
+    double carry_bytes;     /* rounding carried from frame to frame */
+    int64_t carry_bits;     /* the same of the constant mode, exact */
+};
+
+static bps_t clip_rate(const struct encoder_config *c, bps_t rate)
+{
+    return rate < c->min_rate ? c->min_rate : rate > c->max_rate ? c->max_rate : rate;
+}
+
+int encoder_new(struct encoder **out, const struct encoder_config *cfg)
+{
+    struct encoder *e;
+
+    if (cfg->fps < 1 || cfg->fps > FPS_MAX || cfg->min_rate < 1 || cfg->max_rate < cfg->min_rate ||
+        cfg->max_rate > RATE_MAX || cfg->start < 0) {
+        return ERR_CONFIG;
+    }
+    e = calloc(1, sizeof *e);
+    if (!e) {
+        return ERR_NOMEM;
+    }
+    e->cfg = *cfg;
+    e->due = cfg->start;
+    e->rate = clip_rate(cfg, cfg->start_rate);
+    e->key_wanted = true;
+    e->since_key = TRANSIENT_FRAMES;
+    prng_init(&e->prng, cfg->seed, "encoder");
+    *out = e;
+    return 0;
+}
+
+void encoder_free(struct encoder *e)
+{
+    free(e);
+}
+
+/* The rate transition itself; an abrupt one begins a transient with a key frame. */
+static void accept_rate(struct encoder *e, bps_t rate, ns_t now)
+{
+    double change = fabs((double)(rate - e->rate)) / (double)e->rate;
+
+    e->pending = false;
+    if (rate == e->rate) {
+        return;
+    }
+    if (e->cfg.mode == ENCODER_STATISTICAL && change > ABRUPT_CHANGE) {
+        e->key_wanted = true;
+    }
+    e->rate = rate;
+    e->reacted = true;
+    e->reacted_at = now;
+}
+
+static bool may_react(const struct encoder *e, ns_t now)
+{
+    return e->cfg.mode == ENCODER_CONSTANT || !e->reacted ||
+           now >= ns_add(e->reacted_at, REACTION_LATENCY);
+}
+
+void encoder_set_target(struct encoder *e, bps_t target, ns_t now)
+{
+    bps_t rate = clip_rate(&e->cfg, target);
+
+    if (!e->number) {
+        e->rate = rate; /* nothing has been encoded that it could be a transition from */
+    } else if (may_react(e, now)) {
+        accept_rate(e, rate, now);
+    } else {
+        e->pending = true;
+        e->pending_rate = rate;
+    }
+}
+
+void encoder_request_key(struct encoder *e)
+{
+    e->key_wanted = true;
+}
+
+ns_t encoder_deadline(const struct encoder *e)
+{
+    return e->due < e->cfg.stop ? e->due : NS_NEVER;
+}
+
+/* What a transient frame takes off the debt, so that the mean over the transient is the rate. */
+static double repay(struct encoder *e, double mean_bytes)
+{
+    double part = e->debt_bytes / (double)(e->transient_left > 1 ? e->transient_left : 1);
+    double most = (1 - TRANSIENT_FLOOR) * mean_bytes;
+
+    part = part < most ? part : most;
+    e->debt_bytes -= part;
+    return part;
+}
+
+/* Size before rounding. Section 5.2: within a transient sizes carry no noise. A transient lasts
+ * K_d frames, and longer where the floor does not let these repay the key frame. */
+static double statistical_bytes(struct encoder *e, double noise, bool key)
+{
+    double mean_bytes = (double)e->rate / (8.0 * (double)e->cfg.fps);
+
+    if (key) {
+        double bytes = mean_bytes > KEY_FRAME_BYTES ? mean_bytes : KEY_FRAME_BYTES;
+        e->debt_bytes += bytes - mean_bytes;
+        e->transient_left = TRANSIENT_FRAMES - 1;
+        return bytes;
+    }
+    if (e->transient_left || e->debt_bytes > 0.5) {
+        double bytes = mean_bytes - repay(e, mean_bytes);
+        e->transient_left -= e->transient_left > 0;
+        return bytes;
+    }
+    return mean_bytes * (1 + noise);
+}
+
+static double noise(struct encoder *e)
+{
+    double x = prng_laplace(&e->prng, NOISE_SCALE);
+
+    return x < -NOISE_CLIP ? -NOISE_CLIP : x > NOISE_CLIP ? NOISE_CLIP : x;
+}
+
+static void encode_statistical(struct encoder *e, struct encoder_frame *f)
+{
+    /* Two draws for every frame, used or not: frame n has the same noise whatever came before. */
+    double size_noise = noise(e), interval_noise = noise(e);
+    double interval = (double)NS_PER_S / (double)e->cfg.fps;
+    double bytes = statistical_bytes(e, size_noise, f->key) + e->carry_bytes;
+    bool transient = e->transient_left || e->debt_bytes > 0.5;
+
+    f->bytes = bytes < 1 ? 1 : (int64_t)bytes;
+    e->carry_bytes = bytes < 1 ? 0 : bytes - (double)f->bytes;
+    e->due = ns_add(e->due, (ns_t)(interval * (transient ? 1 : 1 + interval_noise)));
+}
+
+static void encode_constant(struct encoder *e, struct encoder_frame *f)
+{
+    int64_t unit = 8 * e->cfg.fps, n = e->number + 1;
+
+    e->carry_bits += e->rate;
+    f->bytes = e->carry_bits / unit < 1 ? 1 : e->carry_bits / unit;
+    e->carry_bits -= f->bytes * unit;
+    e->carry_bits = e->carry_bits > 0 ? e->carry_bits : 0;
+    /* from the start, not from the last frame: the rounding of 1/fps must not add up */
+    e->due =
+        ns_add(e->cfg.start, n / e->cfg.fps * NS_PER_S + n % e->cfg.fps * NS_PER_S / e->cfg.fps);
+}
+
+bool encoder_next(struct encoder *e, struct encoder_frame *out, ns_t now)
+{
+    if (e->due >= e->cfg.stop || e->due > now) {
+        return false;
+    }
+    if (e->pending && may_react(e, e->due)) {
+        accept_rate(e, e->pending_rate, e->due);
+    }
+    /* Key frames come no closer than one transient, however often they are asked for. */
+    *out = (struct encoder_frame){
+        .number = e->number,
+        .captured = e->due,
+        .key = e->key_wanted && e->since_key >= TRANSIENT_FRAMES,
+        .target = e->rate,
+    };
+    if (out->key) {
+        e->key_wanted = false;
+        e->since_key = 0;
+    }
+    e->since_key++;
+    if (e->cfg.mode == ENCODER_CONSTANT) {
+        encode_constant(e, out);
+    } else {
+        encode_statistical(e, out);
+    }
+    e->number++;
+    return true;
+}
