@@ -14,14 +14,19 @@ struct pcap_dump;
 /* Bytes kept of each packet. Real captures use the same, so that both worlds look alike. */
 #define PCAP_DUMP_SNAPLEN 65535
 
-int pcap_dump_open(struct pcap_dump **out, const char *path);
-/* wall_ns: ns since 1970. Returns 0 or ERR_MALFORMED (families differ). Write errors are kept for
- * close. */
+/* (begin and end, not open and close: libpcap exports those names.) Creates or empties the file at
+ * path. Returns 0, ERR_NOMEM, or ERR_OS with errno; *out is set on success only. */
+int pcap_dump_begin(struct pcap_dump **out, const char *path);
+/* Appends one datagram with all its headers. wall_ns: ns since 1970; ttl: or hop limit. Borrows
+ * payload for the call. Returns 0, or ERR_MALFORMED for what no capture can hold: families that
+ * differ or are none, a time before 1970, more than 65,487 bytes. Write errors are kept for the
+ * end. */
 int pcap_dump_udp(struct pcap_dump *d, int64_t wall_ns, const struct addr *from,
                   const struct addr *to, uint8_t ecn, uint8_t ttl, const uint8_t *payload,
                   size_t len);
 uint64_t pcap_dump_packets(const struct pcap_dump *d);
-/* Returns 0 or ERR_OS when any write failed. */
-int pcap_dump_close(struct pcap_dump *d);
+/* Writes what is buffered, closes and frees; d may be NULL. Returns 0, or ERR_OS with errno when
+ * any write failed. */
+int pcap_dump_end(struct pcap_dump *d);
 
 #endif

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "testbed/capture/pcap_dump.h"
+
+#include "agents/base/err.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BUFFER_BYTES (256 * 1024)
+
+#define MAGIC_NANOSECONDS UINT32_C(0xa1b23c4d)
+#define LINKTYPE_ETHERNET 1
+#define RECORD_BYTES 16
+#define ETHERNET_BYTES 14
+#define IPV4_BYTES 20
+#define IPV6_BYTES 40
+#define UDP_BYTES 8
+#define HEADERS_MAX (ETHERNET_BYTES + IPV6_BYTES + UDP_BYTES)
+#define PAYLOAD_MAX (65535 - IPV6_BYTES - UDP_BYTES)
+#define PROTOCOL_UDP 17
+#define IPV4_DONT_FRAGMENT 0x4000
+
+struct pcap_dump {
+    int fd, error; /* error: errno of the first failed write, 0 for none */
+    uint64_t packets;
+    size_t used;
+    uint8_t buffer[BUFFER_BYTES];
+};
+
+static void flush(struct pcap_dump *d)
+{
+    size_t done = 0;
+
+    while (done < d->used && !d->error) {
+        ssize_t n = write(d->fd, d->buffer + done, d->used - done);
+
+        if (n >= 0) {
+            done += (size_t)n;
+        } else if (errno != EINTR) {
+            d->error = errno;
+        }
+    }
+    d->used = 0;
+}
+
+/* A file's own numbers are in host order; the magic number tells the reader which that is. */
+static uint8_t *put_host32(uint8_t *p, uint32_t v)
+{
+    memcpy(p, &v, sizeof v);
+    return p + sizeof v;
+}
+
+static uint8_t *put_host16(uint8_t *p, uint16_t v)
+{
+    memcpy(p, &v, sizeof v);
+    return p + sizeof v;
+}
+
+static uint8_t *put16(uint8_t *p, uint16_t v)
+{
+    *p++ = (uint8_t)(v >> 8);
+    *p++ = (uint8_t)v;
+    return p;
+}
+
+static uint8_t *put_bytes(uint8_t *p, const void *data, size_t len)
+{
+    memcpy(p, data, len);
+    return p + len;
+}
+
+int pcap_dump_begin(struct pcap_dump **out, const char *path)
+{
+    struct pcap_dump *d = malloc(sizeof *d);
+    uint8_t *p;
+
+    if (!d) {
+        return ERR_NOMEM;
+    }
+    d->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (d->fd < 0) {
+        free(d);
+        return ERR_OS;
+    }
+    d->error = 0;
+    d->packets = 0;
+    p = put_host32(d->buffer, MAGIC_NANOSECONDS);
+    p = put_host16(p, 2);
+    p = put_host16(p, 4);
+    p = put_host32(p, 0);
+    p = put_host32(p, 0);
+    p = put_host32(p, PCAP_DUMP_SNAPLEN);
+    p = put_host32(p, LINKTYPE_ETHERNET);
+    d->used = (size_t)(p - d->buffer);
+    *out = d;
+    return 0;
+}
+
+/* Adds len bytes to an Internet checksum (RFC 1071) in native byte order; len must be even except
+ * for the last piece. Four bytes at a time: the sum of 32-bit words folds to that of 16-bit words.
+ */
+static uint64_t sum_bytes(uint64_t sum, const uint8_t *data, size_t len)
+{
+    for (; len >= 8; data += 8, len -= 8) {
+        uint64_t v;
+        memcpy(&v, data, sizeof v);
+        sum += (v >> 32) + (uint32_t)v;
+    }
+    if (len) {
+        uint8_t rest[8] = {0};
+        uint64_t v;
+        memcpy(rest, data, len);
+        memcpy(&v, rest, sizeof v);
+        sum += (v >> 32) + (uint32_t)v;
+    }
+    return sum;
+}
+
+/* What goes into the header, already in network order. */
+static uint16_t sum_finish(uint64_t sum)
+{
+    while (sum >> 16) {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    return (uint16_t)~sum;
+}
+
+/* A locally administered address made from the last four bytes of the IP address. */
+static uint8_t *put_mac(uint8_t *p, const struct addr *a)
+{
+    *p++ = 0x02;
+    *p++ = 0;
+    return put_bytes(p, a->family == 4 ? a->ip : a->ip + 12, 4);
+}
+
+static uint8_t *put_ipv4(uint8_t *p, const struct addr *from, const struct addr *to, uint8_t ecn,
+                         uint8_t ttl, size_t udp_len)
+{
+    uint8_t *start = p;
+    uint16_t checksum;
+
+    *p++ = 0x45;
+    *p++ = ecn & 3;
+    p = put16(p, (uint16_t)(IPV4_BYTES + udp_len));
+    p = put16(p, 0);
+    p = put16(p, IPV4_DONT_FRAGMENT);
+    *p++ = ttl;
+    *p++ = PROTOCOL_UDP;
+    p = put16(p, 0);
+    p = put_bytes(p, from->ip, 4);
+    p = put_bytes(p, to->ip, 4);
+    checksum = sum_finish(sum_bytes(0, start, IPV4_BYTES));
+    memcpy(start + 10, &checksum, sizeof checksum);
+    return p;
+}
+
+static uint8_t *put_ipv6(uint8_t *p, const struct addr *from, const struct addr *to, uint8_t ecn,
+                         uint8_t hop_limit, size_t udp_len)
+{
+    p = put16(p, (uint16_t)(0x6000 | (ecn & 3) << 4));
+    p = put16(p, 0);
+    p = put16(p, (uint16_t)udp_len);
+    *p++ = PROTOCOL_UDP;
+    *p++ = hop_limit;
+    p = put_bytes(p, from->ip, 16);
+    return put_bytes(p, to->ip, 16);
+}
+
+/* UDP header and payload (RFC 768; over IPv6 RFC 8200 section 8.1, whose pseudo header sums to the
+ * same as IPv4's for these lengths). */
+static uint8_t *put_udp(uint8_t *p, const struct addr *from, const struct addr *to,
+                        const uint8_t *payload, size_t len)
+{
+    uint8_t *start = p, pseudo[4];
+    size_t ip_len = from->family == 4 ? 4 : 16;
+    uint64_t sum = sum_bytes(sum_bytes(0, from->ip, ip_len), to->ip, ip_len);
+    uint16_t checksum;
+
+    put16(put16(pseudo, PROTOCOL_UDP), (uint16_t)(UDP_BYTES + len));
+    p = put16(p, from->port);
+    p = put16(p, to->port);
+    p = put16(p, (uint16_t)(UDP_BYTES + len));
+    p = put16(p, 0);
+    p = put_bytes(p, payload, len);
+    checksum = sum_finish(sum_bytes(sum_bytes(sum, pseudo, sizeof pseudo), start, UDP_BYTES + len));
+    /* 0 would mean "no checksum" */
+    checksum = checksum ? checksum : 0xffff;
+    memcpy(start + 6, &checksum, sizeof checksum);
+    return p;
+}
+
+int pcap_dump_udp(struct pcap_dump *d, int64_t wall_ns, const struct addr *from,
+                  const struct addr *to, uint8_t ecn, uint8_t ttl, const uint8_t *payload,
+                  size_t len)
+{
+    bool v4 = from->family == 4;
+    size_t ip_len = v4 ? IPV4_BYTES : IPV6_BYTES;
+    uint32_t frame_len = (uint32_t)(ETHERNET_BYTES + ip_len + UDP_BYTES + len);
+
+    if (from->family != to->family || (!v4 && from->family != 6) || len > PAYLOAD_MAX ||
+        wall_ns < 0) {
+        return ERR_MALFORMED;
+    }
+    if (BUFFER_BYTES - d->used < RECORD_BYTES + HEADERS_MAX + len) {
+        flush(d);
+    }
+    uint8_t *p = d->buffer + d->used;
+
+    p = put_host32(p, (uint32_t)(wall_ns / 1000000000));
+    p = put_host32(p, (uint32_t)(wall_ns % 1000000000));
+    p = put_host32(p, frame_len > PCAP_DUMP_SNAPLEN ? PCAP_DUMP_SNAPLEN : frame_len);
+    p = put_host32(p, frame_len);
+    p = put_mac(p, to);
+    p = put_mac(p, from);
+    p = put16(p, v4 ? 0x0800 : 0x86dd);
+    p = (v4 ? put_ipv4 : put_ipv6)(p, from, to, ecn, ttl, UDP_BYTES + len);
+    p = put_udp(p, from, to, payload, len);
+    if (frame_len > PCAP_DUMP_SNAPLEN) {
+        p -= frame_len - PCAP_DUMP_SNAPLEN;
+    }
+    d->used = (size_t)(p - d->buffer);
+    d->packets++;
+    return 0;
+}
+
+uint64_t pcap_dump_packets(const struct pcap_dump *d)
+{
+    return d->packets;
+}
+
+int pcap_dump_end(struct pcap_dump *d)
+{
+    int error;
+
+    if (!d) {
+        return 0;
+    }
+    flush(d);
+    error = d->error;
+    if (close(d->fd) && !error) {
+        error = errno;
+    }
+    free(d);
+    errno = error;
+    return error ? ERR_OS : 0;
+}

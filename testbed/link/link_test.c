@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "testbed/link/link.h"
+
+#include "agents/base/err.h"
+#include "agents/base/prng.h"
+
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#define MBIT INT64_C(1000000)
+
+static struct link *make(bps_t rate, int64_t burst, int64_t queue, ns_t delay, double loss)
+{
+    struct link *l = NULL;
+    struct link_config cfg = {.rate = rate,
+                              .burst_bytes = burst,
+                              .queue_bytes = queue,
+                              .delay = delay,
+                              .loss = loss,
+                              .seed = 7};
+
+    assert_int_equal(link_new(&l, &cfg), 0);
+    return l;
+}
+
+/* A packet is its own number. */
+static void put(struct link *l, int number, int64_t bytes, ns_t now)
+{
+    int *p = malloc(sizeof *p);
+
+    assert_non_null(p);
+    *p = number;
+    assert_int_equal(link_send(l, p, bytes, now), 0);
+}
+
+static int take(struct link *l, ns_t now)
+{
+    int *p = link_recv(l, now);
+    int number = p ? *p : -1;
+
+    free(p);
+    return number;
+}
+
+static void expect_out(struct link *l, int number, ns_t at)
+{
+    assert_int_equal(link_next(l), at);
+    assert_int_equal(take(l, at - 1), -1);
+    assert_int_equal(take(l, at), number);
+}
+
+static struct link_counters counters(const struct link *l)
+{
+    struct link_counters c;
+
+    link_counters(l, &c);
+    return c;
+}
+
+static void assert_conserved(const struct link *l, uint64_t inside)
+{
+    struct link_counters c = counters(l);
+
+    assert_int_equal(c.in_packets, c.out_packets + c.queue_drops + c.loss_drops + inside);
+}
+
+/* 8 Mbit/s is a byte per microsecond; the bucket of 2000 B starts full. */
+static void departures_by_hand(void **state)
+{
+    struct link *l = make(8 * MBIT, 2000, 5000, 10 * NS_PER_MS, 0);
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        put(l, i, 1000, 0);
+    }
+    assert_int_equal(link_backlog_bytes(l, 0), 1000);
+    assert_int_equal(link_backlog_bytes(l, NS_PER_MS - 1), 1000);
+    assert_int_equal(link_backlog_bytes(l, NS_PER_MS), 0);
+    /* 200 us after the bucket ran dry: 300 us are missing */
+    put(l, 3, 500, 1200 * NS_PER_US);
+    expect_out(l, 0, 10 * NS_PER_MS);
+    expect_out(l, 1, 10 * NS_PER_MS);
+    /* full again, not fuller */
+    put(l, 4, 1500, 10 * NS_PER_MS);
+    put(l, 5, 1000, 10 * NS_PER_MS);
+    expect_out(l, 2, 11 * NS_PER_MS);
+    expect_out(l, 3, 11500 * NS_PER_US);
+    expect_out(l, 4, 20 * NS_PER_MS);
+    expect_out(l, 5, 20500 * NS_PER_US);
+    assert_int_equal(link_next(l), NS_NEVER);
+    assert_conserved(l, 0);
+    link_free(l);
+}
+
+/* What is held for tokens waits too; what fits exactly is let in; a packet is dropped whole. */
+static void queue_limit_counts_waiting_bytes(void **state)
+{
+    struct link *l = make(8 * MBIT, 2000, 3000, 0, 0);
+
+    (void)state;
+    put(l, 0, 2000, 0);
+    put(l, 1, 1500, 0);
+    put(l, 2, 1500, 0);
+    assert_int_equal(link_backlog_bytes(l, 0), 3000);
+    put(l, 3, 1, 0);
+    assert_int_equal(counters(l).queue_drops, 1);
+    assert_int_equal(counters(l).backlog_max_bytes, 3000);
+    put(l, 4, 1500, 1500 * NS_PER_US); /* the moment the second leaves */
+    assert_int_equal(counters(l).queue_drops, 1);
+    assert_conserved(l, 4);
+    expect_out(l, 0, 0);
+    expect_out(l, 1, 1500 * NS_PER_US);
+    expect_out(l, 2, 3000 * NS_PER_US);
+    expect_out(l, 4, 4500 * NS_PER_US);
+    assert_conserved(l, 0);
+    link_free(l);
+}
+
+static void packet_beyond_bucket_never_passes(void **state)
+{
+    struct link *l = make(8 * MBIT, 1600, 30000, 0, 0);
+
+    (void)state;
+    put(l, 0, 1601, 0);
+    put(l, 1, 1600, 0);
+    assert_int_equal(counters(l).queue_drops, 1);
+    expect_out(l, 1, 0);
+    link_free(l);
+}
+
+static void burst_choice(void **state)
+{
+    (void)state;
+    assert_int_equal(link_burst_bytes(1 * MBIT), 1600);
+    assert_int_equal(link_burst_bytes(10 * MBIT), 1514 + 125);
+    assert_int_equal(link_burst_bytes(50 * MBIT), 1514 + 625);
+    assert_int_equal(link_burst_bytes(1000 * MBIT), 2300);
+}
+
+/* Sends packets of bytes at twice the rate for 10 s; checks the rate out of the link and that
+ * nobody waits longer than the queue's bound and a packet. */
+static void overload(bps_t rate, int64_t bytes)
+{
+    int64_t queue = rate_bytes(rate, 300 * NS_PER_MS);
+    ns_t step = rate_duration(2 * rate, bytes), first = -1, last = 0;
+    ns_t *sent = calloc((size_t)(10 * NS_PER_S / step + 2), sizeof *sent);
+    struct link *l = make(rate, link_burst_bytes(rate), queue, 0, 0);
+    int64_t out_bytes = 0;
+    int n = 0;
+
+    assert_non_null(sent);
+    for (ns_t now = 0; now < 10 * NS_PER_S; now += step) {
+        while (link_next(l) <= now) {
+            ns_t at = link_next(l);
+            int number = take(l, at);
+            assert_true(number >= 0);
+            assert_true(at - sent[number] <= rate_duration(rate, queue + bytes));
+            if (at >= NS_PER_S) { /* past the bucket's first filling */
+                out_bytes += first < 0 ? 0 : bytes;
+                first = first < 0 ? at : first;
+                last = at;
+            }
+        }
+        sent[n] = now;
+        put(l, n++, bytes, now);
+    }
+    double error = (double)out_bytes * 8e9 / (double)(last - first) / (double)rate - 1;
+    assert_true(error > -1e-4 && error < 1e-4);
+    assert_in_range(counters(l).backlog_max_bytes, queue - bytes, queue);
+    assert_conserved(l, (uint64_t)n - counters(l).out_packets - counters(l).queue_drops);
+    assert_in_range(counters(l).queue_drops, n * 45 / 100, n / 2);
+    link_free(l); /* with packets inside */
+    free(sent);
+}
+
+static void sustained_rate_and_bound(void **state)
+{
+    static const bps_t rates[] = {1, 5, 10, 50};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++) {
+        overload(rates[i] * MBIT, 1494);
+        overload(rates[i] * MBIT, 123);
+    }
+}
+
+/* 20 packets of 1200 B UDP payload at once: the rate a bandwidth probe would read. */
+static void train_reads_the_rate(void **state)
+{
+    static const bps_t rates[] = {1, 5, 10};
+    const int64_t bytes = 1200 + RATE_UDP_IP_OVERHEAD_BYTES + RATE_ETHERNET_OVERHEAD_BYTES;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++) {
+        bps_t rate = rates[i] * MBIT;
+        struct link *l = make(rate, link_burst_bytes(rate), 100000, 25 * NS_PER_MS, 0);
+        ns_t last = 0;
+
+        for (int k = 0; k < 20; k++) {
+            put(l, k, bytes, 0);
+        }
+        assert_int_equal(link_next(l), 25 * NS_PER_MS);
+        for (int k = 0; k < 20; k++) {
+            last = link_next(l);
+            assert_int_equal(take(l, last), k);
+        }
+        double read = (double)rate_of(19 * bytes, last - 25 * NS_PER_MS) / (double)rate;
+        assert_true(read > 1 && read < 1.03);
+        link_free(l);
+    }
+}
+
+static void zero_rate_is_unlimited(void **state)
+{
+    struct link *l = make(0, 0, 0, 5 * NS_PER_MS, 0);
+
+    (void)state;
+    for (int i = 0; i < 1000; i++) {
+        put(l, i, 60000, i);
+    }
+    assert_int_equal(link_backlog_bytes(l, 0), 0);
+    for (int i = 0; i < 1000; i++) {
+        expect_out(l, i, 5 * NS_PER_MS + i);
+    }
+    assert_int_equal(counters(l).out_bytes, 60000 * 1000);
+    assert_int_equal(counters(l).backlog_max_bytes, 0);
+    assert_conserved(l, 0);
+    link_free(l);
+}
+
+/* The draw comes before the queue: the same packets are lost whatever the rate. */
+static void loss_is_drawn_before_the_queue(void **state)
+{
+    enum { N = 100000 };
+    struct link *slow = make(MBIT, 1600, 10000, 0, 0.02), *fast = make(0, 0, 0, 0, 0.02);
+    struct link *none = make(0, 0, 0, 0, 0), *all = make(0, 0, 0, 0, 1);
+
+    (void)state;
+    for (int i = 0; i < N; i++) {
+        uint64_t before = counters(slow).loss_drops - counters(fast).loss_drops;
+        put(slow, i, 1000, i);
+        put(fast, i, 1000, i);
+        assert_int_equal(counters(slow).loss_drops - counters(fast).loss_drops, before);
+        put(none, i, 1000, i);
+        put(all, i, 1000, i);
+    }
+    assert_in_range(counters(slow).loss_drops, N * 18 / 1000, N * 22 / 1000);
+    assert_int_equal(counters(none).loss_drops, 0);
+    assert_int_equal(counters(all).loss_drops, N);
+    assert_true(counters(slow).queue_drops > 0);
+    link_free(slow);
+    link_free(fast);
+    link_free(none);
+    link_free(all);
+}
+
+/* Against a bucket of (fractional) bytes filled continuously: every departure to the nanosecond's
+ * rounding, and any stretch of the output within what the bucket allows. */
+static void random_arrivals_obey_the_bucket(void **state)
+{
+    enum { N = 600 };
+    const bps_t rate = 3 * MBIT + 7;
+    const int64_t burst = 2000;
+    const double bytes_per_ns = (double)rate / 8e9;
+    static ns_t out[N];
+    static int64_t size[N];
+    struct link *l = make(rate, burst, INT64_C(1) << 40, 0, 0);
+    double tokens = (double)burst, left = 0;
+    struct prng p;
+    ns_t now = 0;
+    int waited = 0;
+
+    (void)state;
+    prng_init(&p, 1, "arrivals");
+    for (int i = 0; i < N; i++) {
+        now += prng_u32(&p) % (i % 100 < 80 ? 8000000 : 1000);
+        size[i] = 60 + prng_u32(&p) % 1455;
+        put(l, i, size[i], now);
+
+        double start = (double)now > left ? (double)now : left;
+        tokens += (start - left) * bytes_per_ns;
+        tokens = (tokens < (double)burst ? tokens : (double)burst) - (double)size[i];
+        left = tokens < 0 ? start - tokens / bytes_per_ns : start;
+        waited += tokens < 0;
+        tokens = tokens < 0 ? 0 : tokens;
+        out[i] = (ns_t)left;
+    }
+    assert_in_range(waited, N / 10, N * 9 / 10);
+    for (int i = 0; i < N; i++) {
+        ns_t at = link_next(l);
+        int64_t bytes = 0;
+
+        assert_int_equal(take(l, at), i);
+        assert_true(at >= out[i] - 1 && at <= out[i] + i + 2);
+        out[i] = at;
+        for (int k = i; k >= 0; k--) {
+            bytes += size[k];
+            assert_true(bytes <= burst || at - out[k] >= rate_duration(rate, bytes - burst) - 1);
+        }
+    }
+    link_free(l);
+}
+
+/* Asking for the backlog of a later time must tell what will be. */
+static void backlog_ahead_of_time(void **state)
+{
+    struct link *l = make(5 * MBIT, 1600, 100000, 3 * NS_PER_MS, 0);
+
+    (void)state;
+    for (int i = 0; i < 50; i++) {
+        put(l, i, 100 + 20 * i, 0);
+    }
+    for (ns_t t = 0; t < 60 * NS_PER_MS; t += 777 * NS_PER_US) {
+        int64_t ahead = link_backlog_bytes(l, t);
+        take(l, t);
+        assert_int_equal(link_backlog_bytes(l, t), ahead);
+    }
+    link_free(l);
+}
+
+static void refuses_nonsense(void **state)
+{
+    static const struct link_config bad[] = {
+        {.rate = -1},
+        {.rate = MBIT, .burst_bytes = 0, .queue_bytes = 1000},
+        {.rate = MBIT, .burst_bytes = 1600, .queue_bytes = 0},
+        {.delay = -1},
+        {.loss = 1.01},
+        {.loss = -0.1},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct link *l = NULL;
+        assert_int_equal(link_new(&l, &bad[i]), ERR_CONFIG);
+        assert_null(l);
+    }
+    link_free(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(departures_by_hand),
+        cmocka_unit_test(queue_limit_counts_waiting_bytes),
+        cmocka_unit_test(packet_beyond_bucket_never_passes),
+        cmocka_unit_test(burst_choice),
+        cmocka_unit_test(sustained_rate_and_bound),
+        cmocka_unit_test(train_reads_the_rate),
+        cmocka_unit_test(zero_rate_is_unlimited),
+        cmocka_unit_test(loss_is_drawn_before_the_queue),
+        cmocka_unit_test(random_arrivals_obey_the_bucket),
+        cmocka_unit_test(backlog_ahead_of_time),
+        cmocka_unit_test(refuses_nonsense),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
