@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "testbed/run/manifest.h"
+
+#include "agents/base/err.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#ifndef MUXBED_VERSION
+#define MUXBED_VERSION "0.1.0"
+#endif
+
+#define PATH_BYTES 4096
+#define SCHEMA 1
+
+void manifest_add_invalid(struct manifest *m, const char *reason, int64_t count, const char *detail)
+{
+    /* the last place takes what does not fit any more: never fewer reasons than one, never none */
+    size_t i =
+        m->invalid_count < MANIFEST_INVALID_MAX ? m->invalid_count++ : MANIFEST_INVALID_MAX - 1;
+
+    snprintf(m->invalid[i].reason, sizeof m->invalid[i].reason, "%s", reason);
+    snprintf(m->invalid[i].detail, sizeof m->invalid[i].detail, "%s", detail);
+    m->invalid[i].count = count;
+}
+
+/* ---- pieces of the document; each returns a new reference, NULL when out of memory ---- */
+
+static json_t *time_or_null(ns_t t)
+{
+    return t == NS_NEVER ? json_null() : json_integer(t);
+}
+
+/* "stack=quic,rate=5mbit" as an object of texts; "all", which names no key, as an empty one. */
+static json_t *cell_json(const char *cell)
+{
+    json_t *o = json_object();
+
+    while (o && *cell) {
+        size_t len = strcspn(cell, ",");
+        const char *equals = memchr(cell, '=', len);
+
+        if (equals) {
+            char key[sizeof((struct plan_run *)0)->cell];
+            size_t key_len = (size_t)(equals - cell);
+            memcpy(key, cell, key_len);
+            key[key_len] = '\0';
+            if (json_object_set_new(o, key, json_stringn(equals + 1, len - key_len - 1))) {
+                json_decref(o);
+                return NULL;
+            }
+        }
+        cell += len + (cell[len] == ',');
+    }
+    return o;
+}
+
+static const char *stack_name(int64_t stack)
+{
+    switch (stack) {
+    case AGENT_STACK_QUIC: return "quic";
+    }
+    return "unknown";
+}
+
+static json_t *media_json(const struct scenario *s)
+{
+    return json_pack("{s:I, s:o, s:I}", "start_ns", (json_int_t)s->media_start, "stop_ns",
+                     time_or_null(s->media_stop), "min_rate_bps", (json_int_t)s->media_min_rate);
+}
+
+static json_t *data_json(const struct scenario *s)
+{
+    bool file = s->data == AGENT_DATA_FILE;
+
+    return json_pack("{s:s, s:o, s:I, s:o}", "kind", file ? "file" : "endless", "bytes",
+                     file ? json_integer(s->data_bytes) : json_null(), "start_ns",
+                     (json_int_t)s->data_start, "stop_ns", time_or_null(s->data_stop));
+}
+
+static json_t *flows_json(const struct scenario *s)
+{
+    json_t *o = json_object();
+    int rc = o ? 0 : -1;
+
+    if (!rc && s->media) {
+        rc = json_object_set_new(o, "media", media_json(s));
+    }
+    if (!rc && s->data != AGENT_DATA_NONE) {
+        rc = json_object_set_new(o, "data", data_json(s));
+    }
+    if (rc) {
+        json_decref(o);
+        return NULL;
+    }
+    return o;
+}
+
+static json_t *agent_json(const struct manifest_agent *a)
+{
+    return json_pack("{s:i, s:o}", "exit", a->exit_status, "error",
+                     a->error[0] ? json_string(a->error) : json_null());
+}
+
+static json_t *capture_json(const struct manifest_capture *c)
+{
+    return json_pack("{s:I, s:I}", "packets", (json_int_t)c->packets, "dropped",
+                     (json_int_t)c->dropped);
+}
+
+static json_t *invalid_json(const struct manifest *m)
+{
+    json_t *a = json_array();
+
+    for (size_t i = 0; a && i < m->invalid_count; i++) {
+        json_t *o = json_pack("{s:s, s:I, s:s}", "reason", m->invalid[i].reason, "count",
+                              (json_int_t)m->invalid[i].count, "detail", m->invalid[i].detail);
+        if (json_array_append_new(a, o)) {
+            json_decref(a);
+            return NULL;
+        }
+    }
+    return a;
+}
+
+static json_t *versions_json(void)
+{
+    struct utsname u = {0};
+
+    return json_pack("{s:s, s:s}", "muxbed", MUXBED_VERSION, "kernel",
+                     uname(&u) ? "unknown" : u.release);
+}
+
+static json_t *run_json(const struct manifest *m)
+{
+    const struct plan_run *r = m->run;
+    const struct scenario *s = &r->scenario;
+
+    return json_pack("{s:i, s:s, s:s, s:o, s:I, s:I, s:s, s:s, s:s, s:{s:I, s:I, s:I, s:I}}",
+                     "schema", SCHEMA, "name", r->name, "plan", m->plan, "cell", cell_json(r->cell),
+                     "repetition", (json_int_t)r->repetition, "seed", (json_int_t)s->seed, "link",
+                     m->link, "link_why", m->link_why ? m->link_why : "", "stack",
+                     stack_name(s->stack), "path", "rate_bps", (json_int_t)s->path_rate, "delay_ns",
+                     (json_int_t)s->path_delay, "queue_bytes", (json_int_t)scenario_queue_bytes(s),
+                     "burst_bytes", (json_int_t)m->burst_bytes);
+}
+
+static json_t *outcome_json(const struct manifest *m)
+{
+    return json_pack(
+        "{s:o, s:I, s:{s:s, s:s, s:i}, s:{s:I, s:I, s:I, s:I}, s:I, s:{s:o, s:o}, "
+        "s:{s:o, s:o}, s:o, s:o}",
+        "flows", flows_json(&m->run->scenario), "share_ppm", (json_int_t)m->run->scenario.share_ppm,
+        "hosts", "sender", m->sender_ip, "receiver", m->receiver_ip, "port", m->port, "clock",
+        "wall_start_ns", (json_int_t)m->wall_start_ns, "wall_end_ns", (json_int_t)m->wall_end_ns,
+        "monotonic_start_ns", (json_int_t)m->monotonic_start_ns, "monotonic_end_ns",
+        (json_int_t)m->monotonic_end_ns, "duration_ns", (json_int_t)m->duration, "agents", "sender",
+        agent_json(&m->sender), "receiver", agent_json(&m->receiver), "captures", "sender",
+        capture_json(&m->sender_capture), "receiver", capture_json(&m->receiver_capture), "invalid",
+        invalid_json(m), "versions", versions_json());
+}
+
+/* ---- files ---- */
+
+static FILE *create(const char *dir, const char *name)
+{
+    char path[PATH_BYTES];
+
+    if (snprintf(path, sizeof path, "%s/%s", dir, name) >= (int)sizeof path) {
+        errno = ENAMETOOLONG;
+        return NULL;
+    }
+    return fopen(path, "we");
+}
+
+static int finish(FILE *f)
+{
+    bool failed = ferror(f);
+
+    return fclose(f) || failed ? ERR_OS : 0;
+}
+
+int manifest_write(const struct manifest *m, const char *dir)
+{
+    json_t *doc = run_json(m), *outcome = outcome_json(m);
+    FILE *f = NULL;
+    int rc = ERR_NOMEM;
+
+    if (!doc || !outcome || json_object_update(doc, outcome)) {
+        goto out;
+    }
+    rc = ERR_OS;
+    f = create(dir, "manifest.json");
+    if (!f) {
+        goto out;
+    }
+    int dumped = json_dumpf(doc, f, JSON_INDENT(2));
+    fputc('\n', f);
+    rc = finish(f);
+    rc = dumped ? ERR_OS : rc;
+out:
+    json_decref(doc);
+    json_decref(outcome);
+    return rc;
+}
+
+static int write_conf(const struct agent_config *cfg, const char *dir, const char *name)
+{
+    FILE *f = create(dir, name);
+
+    if (!f) {
+        return ERR_OS;
+    }
+    agent_config_print(cfg, f);
+    return finish(f);
+}
+
+int manifest_write_inputs(const struct plan_run *run, const struct agent_config *sender,
+                          const struct agent_config *receiver, const char *dir)
+{
+    int rc = write_conf(sender, dir, "sender.conf");
+
+    if (!rc) {
+        rc = write_conf(receiver, dir, "receiver.conf");
+    }
+    if (rc) {
+        return rc;
+    }
+    FILE *f = create(dir, "scenario.yaml");
+    if (!f) {
+        return ERR_OS;
+    }
+    scenario_print(&run->scenario, f);
+    return finish(f);
+}
+
+int manifest_write_done(const char *dir)
+{
+    FILE *f = create(dir, "DONE");
+
+    return f ? finish(f) : ERR_OS;
+}
