@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Pacing: spreads packets over time so that they never leave faster than the rate allows. The pacer
- * keeps a debt in bytes that drains at the rate; a packet may leave while the debt is not positive.
- * Unused time is not saved up beyond one burst. A probe cluster overrides the rate until it is
- * done. */
+ * keeps a debt that drains at the rate. Without a burst a packet may leave when the debt is paid.
+ * With one, packets leave back to back until the debt exceeds the burst and then wait until all of
+ * it is paid. Unused time is not saved up, but for 2 ms that forgive a late timer. A probe cluster
+ * overrides the rate until it is done; its bytes are owed like any others. */
 #ifndef AGENTS_CC_PACER_H
 #define AGENTS_CC_PACER_H
 
@@ -12,19 +13,21 @@
 
 struct pacer {
     bps_t rate;
-    ns_t next;  /* earliest departure of the next packet */
-    ns_t burst; /* departures may run ahead of the schedule by so much */
+    ns_t next;    /* earliest departure of the next packet */
+    ns_t drained; /* when the debt is paid */
+    ns_t burst;   /* departures may run ahead of the schedule by so much */
     struct cc_probe probe;
     int64_t probe_bytes;
     int32_t probe_packets;
     bool probing;
 };
 
-/* burst 0 paces packet by packet. */
+/* burst 0 paces packet by packet. rate must be positive, here and below. */
 void pacer_init(struct pacer *p, bps_t rate, ns_t burst, ns_t now);
 void pacer_set_rate(struct pacer *p, bps_t rate, ns_t now);
 /* Starts a probe cluster; from now on packets leave at probe->rate until its bytes and packets are
- * out. */
+ * out. A cluster still in progress is given up: take the next one from cc_probe only when
+ * pacer_probe_id is CC_NO_PROBE. */
 void pacer_start_probe(struct pacer *p, const struct cc_probe *probe, ns_t now);
 /* Id of the cluster the next packet belongs to, or CC_NO_PROBE. */
 int32_t pacer_probe_id(const struct pacer *p);

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "agents/cc/cc.h"
+#include "agents/cc/cc_private.h"
+
+void cc_free(struct cc *c)
+{
+    if (c) {
+        c->ops->free(c);
+    }
+}
+
+void cc_on_sent(struct cc *c, int32_t bytes, ns_t now)
+{
+    c->ops->on_sent(c, bytes, now);
+}
+
+void cc_on_feedback(struct cc *c, const struct cc_packet *packets, size_t n, ns_t rtt, ns_t now)
+{
+    c->ops->on_feedback(c, packets, n, rtt, now);
+}
+
+bps_t cc_target(const struct cc *c)
+{
+    return c->ops->target(c);
+}
+
+bool cc_probe(struct cc *c, struct cc_probe *out, ns_t now)
+{
+    return c->ops->probe(c, out, now);
+}
+
+ns_t cc_deadline(const struct cc *c)
+{
+    return c->ops->deadline(c);
+}
+
+void cc_expire(struct cc *c, ns_t now)
+{
+    c->ops->expire(c, now);
+}
+
+void cc_state(const struct cc *c, struct cc_state *out)
+{
+    c->ops->state(c, out);
+}
