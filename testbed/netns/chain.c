@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "testbed/netns/chain.h"
+
+#include "agents/base/err.h"
+#include "testbed/netns/iface.h"
+#include "testbed/netns/netns.h"
+#include "testbed/netns/qdisc.h"
+
+#include <errno.h>
+#include <netlink/netlink.h>
+#include <netlink/socket.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define QDISCS_MAX 32
+
+/* Both sockets belong to the node's namespace for good, whoever uses them from where. */
+struct node {
+    int ns_fd, inet_fd;
+    struct nl_sock *nl;
+};
+
+struct chain {
+    struct topology topo;
+    struct node nodes[TOPOLOGY_NODES];
+    int ifindex[TOPOLOGY_IFACES_MAX];
+};
+
+/* Runs inside a namespace just made. */
+static int open_node(void *arg)
+{
+    struct node *n = arg;
+
+    iface_disable_ipv6();
+    n->inet_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    n->nl = nl_socket_alloc();
+    if (n->inet_fd < 0 || !n->nl) {
+        return ERR_OS;
+    }
+    return nl_connect(n->nl, NETLINK_ROUTE) ? ERR_OS : 0;
+}
+
+static int open_nodes(struct chain *c, struct message *m)
+{
+    for (size_t i = 0; i < c->topo.node_count; i++) {
+        struct node *n = &c->nodes[i];
+
+        n->ns_fd = netns_new(open_node, n);
+        if (n->ns_fd < 0) {
+            return message_set(m, ERR_OS, "%s: cannot create its namespace: %s",
+                               topology_node_name((enum topology_node)i), strerror(errno));
+        }
+    }
+    return 0;
+}
+
+static struct iface at(struct chain *c, size_t i)
+{
+    struct node *n = &c->nodes[c->topo.ifaces[i].node];
+
+    return (struct iface){.nl = n->nl,
+                          .inet_fd = n->inet_fd,
+                          .ifindex = c->ifindex[i],
+                          .name = c->topo.ifaces[i].name};
+}
+
+static int create_pairs(struct chain *c, struct message *m)
+{
+    for (size_t i = 0; i < c->topo.iface_count; i += 2) {
+        const struct topology_iface *a = &c->topo.ifaces[i], *b = &c->topo.ifaces[i + 1];
+        int rc = iface_create_pair(c->nodes[a->node].nl, a, b, c->nodes[b->node].ns_fd, m);
+
+        for (size_t k = i; k < i + 2 && !rc; k++) {
+            struct node *n = &c->nodes[c->topo.ifaces[k].node];
+
+            c->ifindex[k] = iface_index(n->inet_fd, c->topo.ifaces[k].name);
+            rc =
+                c->ifindex[k] > 0 ? 0 : message_set(m, ERR_OS, "no interface: %s", strerror(errno));
+        }
+        if (rc) {
+            return rc;
+        }
+    }
+    return 0;
+}
+
+static int configure(struct chain *c, size_t i, struct message *m)
+{
+    const struct topology_iface *t = &c->topo.ifaces[i];
+    struct iface f = at(c, i);
+    int rc = iface_prepare(&f, topology_is_router(t->node), m);
+
+    if (!rc && t->tbf) {
+        rc = qdisc_set_tbf(f.nl, f.ifindex, &c->topo.tbf, m);
+    }
+    if (!rc && t->netem) {
+        rc = qdisc_set_netem(f.nl, f.ifindex, &c->topo.netem, m);
+    }
+    if (!rc && t->ip) {
+        rc = iface_add_address(&f, t->ip, m);
+    }
+    rc = rc ? rc : iface_up(&f, m);
+    if (!rc && t->neighbour >= 0) {
+        const struct topology_iface *peer = &c->topo.ifaces[t->neighbour];
+
+        rc = iface_add_neighbour(&f, peer->ip, peer->mac, m);
+    }
+    return rc;
+}
+
+static int add_routes(struct chain *c, struct message *m)
+{
+    for (size_t i = 0; i < c->topo.route_count; i++) {
+        const struct topology_route *r = &c->topo.routes[i];
+        int rc = iface_add_route(c->nodes[r->node].nl, r, m);
+
+        if (rc) {
+            return rc;
+        }
+    }
+    return 0;
+}
+
+/* Prefixes the message with where it happened. */
+static int located(struct message *m, const struct topology_iface *t)
+{
+    struct message cause = *m;
+    int saved = errno;
+
+    message_set(m, 0, "%s %s: %.180s", topology_node_name(t->node), t->name, cause.text);
+    errno = saved;
+    return ERR_OS;
+}
+
+static int build(struct chain *c, struct message *m)
+{
+    int rc = open_nodes(c, m);
+
+    rc = rc ? rc : create_pairs(c, m);
+    for (size_t i = 0; i < c->topo.iface_count && !rc; i++) {
+        if (configure(c, i, m)) {
+            return located(m, &c->topo.ifaces[i]);
+        }
+    }
+    for (size_t i = 0; i < c->topo.node_count && !rc; i++) {
+        struct iface lo = {.nl = c->nodes[i].nl, .inet_fd = c->nodes[i].inet_fd, .name = "lo"};
+
+        lo.ifindex = iface_index(lo.inet_fd, lo.name);
+        rc = iface_up(&lo, m);
+    }
+    return rc ? rc : add_routes(c, m);
+}
+
+int chain_up(struct chain **out, const struct topology *t, struct message *m)
+{
+    struct chain *c = calloc(1, sizeof *c);
+    int rc;
+
+    if (!c) {
+        return message_set(m, ERR_NOMEM, "out of memory");
+    }
+    c->topo = *t;
+    for (size_t i = 0; i < TOPOLOGY_NODES; i++) {
+        c->nodes[i].ns_fd = c->nodes[i].inet_fd = -1;
+    }
+    rc = build(c, m);
+    if (rc) {
+        chain_down(c);
+        return rc;
+    }
+    *out = c;
+    return 0;
+}
+
+void chain_down(struct chain *c)
+{
+    int saved = errno;
+
+    if (!c) {
+        return;
+    }
+    for (size_t i = 0; i < TOPOLOGY_NODES; i++) {
+        struct node *n = &c->nodes[i];
+
+        if (n->nl) {
+            nl_socket_free(n->nl);
+        }
+        if (n->inet_fd >= 0) {
+            close(n->inet_fd);
+        }
+        if (n->ns_fd >= 0) {
+            close(n->ns_fd);
+        }
+    }
+    free(c);
+    errno = saved;
+}
+
+const struct topology *chain_topology(const struct chain *c)
+{
+    return &c->topo;
+}
+
+int chain_ns(const struct chain *c, enum topology_node node)
+{
+    return c->nodes[node].ns_fd;
+}
+
+static int list_node(struct chain *c, enum topology_node node, struct qdisc *list,
+                     struct message *m)
+{
+    int n = qdisc_list(c->nodes[node].nl, list, QDISCS_MAX);
+
+    if (n < 0) {
+        return message_set(m, ERR_OS, "%s: cannot list its qdiscs: %s", topology_node_name(node),
+                           strerror(errno));
+    }
+    return n;
+}
+
+static int link_counters(struct chain *c, enum topology_node router, struct chain_link *out,
+                         struct message *m)
+{
+    struct qdisc list[QDISCS_MAX];
+    int n = list_node(c, router, list, m);
+
+    for (int i = 0; i < n; i++) {
+        if (!strcmp(list[i].kind, "tbf")) {
+            *out = (struct chain_link){
+                .in_packets = list[i].sent_packets + list[i].drops + list[i].backlog_packets,
+                .out_packets = list[i].sent_packets,
+                .out_bytes = list[i].sent_bytes,
+                .drops = list[i].drops,
+                .backlog_packets = list[i].backlog_packets,
+            };
+            return 0;
+        }
+    }
+    return n < 0 ? n : message_set(m, ERR_OS, "%s: its shaper is gone", topology_node_name(router));
+}
+
+int chain_counters(struct chain *c, struct chain_link *forward, struct chain_link *backward,
+                   struct message *m)
+{
+    int rc = link_counters(c, TOPOLOGY_ROUTER1, forward, m);
+
+    return rc ? rc : link_counters(c, TOPOLOGY_ROUTER2, backward, m);
+}
+
+static void note_loss(struct chain_losses *out, uint64_t count, enum topology_node node,
+                      const char *name, const char *what)
+{
+    if (count && !out->where[0]) {
+        snprintf(out->where, sizeof out->where, "%s %s %s", topology_node_name(node), name, what);
+    }
+}
+
+int chain_losses(struct chain *c, struct chain_losses *out, struct message *m)
+{
+    struct qdisc list[QDISCS_MAX];
+
+    *out = (struct chain_losses){0};
+    for (size_t i = 0; i < c->topo.node_count; i++) {
+        enum topology_node node = (enum topology_node)i;
+        int n = list_node(c, node, list, m);
+
+        if (n < 0) {
+            return n;
+        }
+        for (int k = 0; k < n; k++) {
+            if (strcmp(list[k].kind, "tbf")) {
+                out->qdisc_drops += list[k].drops;
+                note_loss(out, list[k].drops, node, "qdisc", list[k].kind);
+            }
+        }
+    }
+    for (size_t i = 0; i < c->topo.iface_count; i++) {
+        struct iface f = at(c, i);
+        uint64_t drops;
+
+        if (iface_drops(&f, &drops, m)) {
+            return located(m, &c->topo.ifaces[i]);
+        }
+        out->iface_drops += drops;
+        note_loss(out, drops, c->topo.ifaces[i].node, f.name, "interface");
+    }
+    return 0;
+}
+
+int chain_reshape(struct chain *c, const struct shape_tbf *tbf, struct message *m)
+{
+    for (size_t i = 0; i < c->topo.iface_count; i++) {
+        struct iface f = at(c, i);
+
+        if (c->topo.ifaces[i].tbf && qdisc_set_tbf(f.nl, f.ifindex, tbf, m)) {
+            return located(m, &c->topo.ifaces[i]);
+        }
+    }
+    c->topo.tbf = *tbf;
+    return 0;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A topology made real: namespaces, veth pairs, addresses, routes, permanent neighbours, shapers.
+ * Nothing of it has a name in the file system; it lives by the descriptors in struct chain and by
+ * the processes that enter it. */
+#ifndef TESTBED_NETNS_CHAIN_H
+#define TESTBED_NETNS_CHAIN_H
+
+#include "agents/base/message.h"
+#include "testbed/topology/topology.h"
+
+#include <stdint.h>
+
+struct chain;
+
+/* Counters of one shaped direction since the chain came up. */
+struct chain_link {
+    uint64_t in_packets, out_packets, out_bytes, drops;
+    uint32_t backlog_packets;
+};
+
+/* Everything that should stay 0: packets lost where the topology loses none. */
+struct chain_losses {
+    uint64_t qdisc_drops; /* on qdiscs other than the two shapers */
+    uint64_t iface_drops; /* by an interface: a full backlog, a peer that is down */
+    char where[48];       /* the first place with a loss: "router1 lan netem" */
+};
+
+/* Builds the topology; needs netns_acquire before. Returns 0, or ERR_OS / ERR_NOMEM with node,
+ * interface and cause; then nothing is left. */
+int chain_up(struct chain **out, const struct topology *t, struct message *m);
+/* Closes the descriptors; the kernel removes the namespaces once nobody is inside. */
+void chain_down(struct chain *c);
+const struct topology *chain_topology(const struct chain *c);
+/* The node's namespace; owned by the chain. */
+int chain_ns(const struct chain *c, enum topology_node node);
+/* forward is what router 1 sends to router 2. Returns 0 or ERR_OS with the cause. */
+int chain_counters(struct chain *c, struct chain_link *forward, struct chain_link *backward,
+                   struct message *m);
+int chain_losses(struct chain *c, struct chain_losses *out, struct message *m);
+/* Changes rate and queue limit of both shapers in place. */
+int chain_reshape(struct chain *c, const struct shape_tbf *tbf, struct message *m);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Queueing disciplines: tbf and netem as raw netlink attributes (libnl writes only part of them),
+ * each read back and compared field by field, and the counters of all. */
+#ifndef TESTBED_NETNS_QDISC_H
+#define TESTBED_NETNS_QDISC_H
+
+#include "agents/base/message.h"
+#include "testbed/topology/shape.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct nl_sock;
+
+struct qdisc {
+    int ifindex;
+    uint32_t parent;
+    char kind[16];
+    uint64_t sent_bytes, sent_packets, drops, overlimits;
+    uint32_t backlog_bytes, backlog_packets;
+};
+
+/* Makes tbf the root of an interface, or changes the one that is there in place: its queue and
+ * counters stay. Returns 0, or ERR_OS with what the kernel refused or the field that differs. */
+int qdisc_set_tbf(struct nl_sock *sk, int ifindex, const struct shape_tbf *want, struct message *m);
+/* The same for netem with a constant delay. ERR_OS with errno ENOENT: this kernel has no netem. */
+int qdisc_set_netem(struct nl_sock *sk, int ifindex, const struct shape_netem *want,
+                    struct message *m);
+/* All qdiscs of the socket's namespace, at most max. Returns their number, or ERR_OS. */
+int qdisc_list(struct nl_sock *sk, struct qdisc *out, size_t max);
+
+#endif
