@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "testbed/run/manifest.h"
+
+#include "agents/base/err.h"
+
+#include <jansson.h>
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+static char dir[40];
+
+static int make_dir(void **state)
+{
+    (void)state;
+    snprintf(dir, sizeof dir, "/tmp/manifest_test-XXXXXX");
+    return mkdtemp(dir) ? 0 : -1;
+}
+
+static int remove_dir(void **state)
+{
+    static const char *const names[] = {"manifest.json", "sender.conf", "receiver.conf",
+                                        "scenario.yaml", "DONE"};
+    char path[80];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        snprintf(path, sizeof path, "%s/%s", dir, names[i]);
+        unlink(path);
+    }
+    return rmdir(dir);
+}
+
+static struct plan_run make_run(void)
+{
+    struct plan_run r = {.name = "quic-5mbit-2", .cell = "stack=quic,rate=5mbit", .repetition = 2};
+
+    r.scenario = (struct scenario){.path_rate = 5000000,
+                                   .path_delay = 10 * NS_PER_MS,
+                                   .path_queue_bytes = 187500,
+                                   .share_ppm = 500000,
+                                   .media = true,
+                                   .media_stop = NS_NEVER,
+                                   .media_min_rate = 400000,
+                                   .data = AGENT_DATA_FILE,
+                                   .data_bytes = 10000000,
+                                   .data_start = 30 * NS_PER_S,
+                                   .data_stop = 60 * NS_PER_S,
+                                   .seed = 12};
+    return r;
+}
+
+static struct manifest make_manifest(const struct plan_run *r)
+{
+    return (struct manifest){.run = r,
+                             .plan = "delayed-file",
+                             .link = "sim",
+                             .link_why = "asked for",
+                             .sender_ip = "10.77.1.1",
+                             .receiver_ip = "10.77.3.2",
+                             .port = 5000,
+                             .burst_bytes = 2014,
+                             .wall_start_ns = INT64_C(1735689600000000001),
+                             .wall_end_ns = INT64_C(1735689690000000002),
+                             .monotonic_start_ns = 3,
+                             .monotonic_end_ns = 4,
+                             .duration = 90 * NS_PER_S,
+                             .sender_capture = {40000, 0},
+                             .receiver_capture = {39000, 5}};
+}
+
+static json_t *load(void)
+{
+    char path[80];
+    json_error_t error;
+
+    snprintf(path, sizeof path, "%s/manifest.json", dir);
+    json_t *doc = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+    assert_non_null(doc);
+    return doc;
+}
+
+/* A value by its path of keys, "agents.sender.exit". */
+static const json_t *at(const json_t *doc, const char *keys)
+{
+    char text[80], *rest = text;
+
+    snprintf(text, sizeof text, "%s", keys);
+    for (char *key; doc && (key = strsep(&rest, "."));) {
+        doc = json_object_get(doc, key);
+    }
+    assert_non_null(doc);
+    return doc;
+}
+
+static void assert_text(const json_t *doc, const char *keys, const char *text)
+{
+    assert_true(json_is_string(at(doc, keys)));
+    assert_string_equal(json_string_value(at(doc, keys)), text);
+}
+
+static void assert_number(const json_t *doc, const char *keys, int64_t value)
+{
+    assert_true(json_is_integer(at(doc, keys)));
+    assert_int_equal(json_integer_value(at(doc, keys)), value);
+}
+
+static void every_field_is_there(void **state)
+{
+    struct plan_run r = make_run();
+    struct manifest m = make_manifest(&r);
+
+    (void)state;
+    m.receiver.exit_status = 1;
+    strcpy(m.receiver.error, "no \"feedback\" for 5 s");
+    manifest_add_invalid(&m, "agent-exit", 1, "receiver: no feedback");
+    manifest_add_invalid(&m, "capture-drops", 5, "receiver");
+    assert_int_equal(manifest_write(&m, dir), 0);
+
+    json_t *d = load();
+    assert_number(d, "schema", 1);
+    assert_text(d, "name", "quic-5mbit-2");
+    assert_text(d, "plan", "delayed-file");
+    assert_text(d, "cell.stack", "quic");
+    assert_text(d, "cell.rate", "5mbit");
+    assert_int_equal(json_object_size(at(d, "cell")), 2);
+    assert_number(d, "repetition", 2);
+    assert_number(d, "seed", 12);
+    assert_text(d, "link", "sim");
+    assert_text(d, "link_why", "asked for");
+    assert_text(d, "stack", "quic");
+    assert_number(d, "path.rate_bps", 5000000);
+    assert_number(d, "path.delay_ns", 10000000);
+    assert_number(d, "path.queue_bytes", 187500);
+    assert_number(d, "path.burst_bytes", 2014);
+    assert_number(d, "flows.media.start_ns", 0);
+    assert_true(json_is_null(at(d, "flows.media.stop_ns")));
+    assert_number(d, "flows.media.min_rate_bps", 400000);
+    assert_text(d, "flows.data.kind", "file");
+    assert_number(d, "flows.data.bytes", 10000000);
+    assert_number(d, "flows.data.start_ns", 30 * NS_PER_S);
+    assert_number(d, "flows.data.stop_ns", 60 * NS_PER_S);
+    assert_number(d, "share_ppm", 500000);
+    assert_text(d, "hosts.sender", "10.77.1.1");
+    assert_text(d, "hosts.receiver", "10.77.3.2");
+    assert_number(d, "hosts.port", 5000);
+    assert_number(d, "clock.wall_start_ns", m.wall_start_ns);
+    assert_number(d, "clock.wall_end_ns", m.wall_end_ns);
+    assert_number(d, "clock.monotonic_start_ns", 3);
+    assert_number(d, "clock.monotonic_end_ns", 4);
+    assert_number(d, "duration_ns", 90 * NS_PER_S);
+    assert_number(d, "agents.sender.exit", 0);
+    assert_true(json_is_null(at(d, "agents.sender.error")));
+    assert_number(d, "agents.receiver.exit", 1);
+    assert_text(d, "agents.receiver.error", "no \"feedback\" for 5 s");
+    assert_number(d, "captures.sender.packets", 40000);
+    assert_number(d, "captures.receiver.dropped", 5);
+    assert_int_equal(json_array_size(at(d, "invalid")), 2);
+    assert_text(json_array_get(at(d, "invalid"), 0), "reason", "agent-exit");
+    assert_number(json_array_get(at(d, "invalid"), 1), "count", 5);
+    assert_text(json_array_get(at(d, "invalid"), 1), "detail", "receiver");
+    assert_true(json_string_length(at(d, "versions.muxbed")) > 0);
+    assert_true(json_string_length(at(d, "versions.kernel")) > 0);
+    json_decref(d);
+}
+
+static void absent_flows_are_absent(void **state)
+{
+    struct plan_run r = make_run();
+    struct manifest m = make_manifest(&r);
+
+    (void)state;
+    strcpy(r.cell, "all");
+    r.scenario.media = false;
+    r.scenario.data = AGENT_DATA_NONE;
+    assert_int_equal(manifest_write(&m, dir), 0);
+    json_t *d = load();
+    assert_int_equal(json_object_size(at(d, "cell")), 0);
+    assert_int_equal(json_object_size(at(d, "flows")), 0);
+    assert_int_equal(json_array_size(at(d, "invalid")), 0);
+    json_decref(d);
+
+    r.scenario.data = AGENT_DATA_ENDLESS;
+    assert_int_equal(manifest_write(&m, dir), 0);
+    d = load();
+    assert_text(d, "flows.data.kind", "endless");
+    assert_true(json_is_null(at(d, "flows.data.bytes")));
+    json_decref(d);
+}
+
+static void too_many_reasons_keep_the_last(void **state)
+{
+    struct plan_run r = make_run();
+    struct manifest m = make_manifest(&r);
+
+    (void)state;
+    for (int i = 0; i < 2 * MANIFEST_INVALID_MAX; i++) {
+        manifest_add_invalid(&m, "agent-exit", i, "a detail");
+    }
+    assert_int_equal(m.invalid_count, MANIFEST_INVALID_MAX);
+    assert_int_equal(m.invalid[MANIFEST_INVALID_MAX - 1].count, 2 * MANIFEST_INVALID_MAX - 1);
+    assert_int_equal(manifest_write(&m, dir), 0);
+    json_t *d = load();
+    assert_int_equal(json_array_size(at(d, "invalid")), MANIFEST_INVALID_MAX);
+    json_decref(d);
+}
+
+static void inputs_read_back(void **state)
+{
+    struct plan_run r = make_run();
+    struct agent_config sender = agent_config_default(), receiver = sender, back;
+    char path[80], text[8192], message[200];
+
+    (void)state;
+    sender.seed = 12;
+    receiver.role = AGENT_ROLE_RECEIVER;
+    assert_int_equal(manifest_write_inputs(&r, &sender, &receiver, dir), 0);
+    snprintf(path, sizeof path, "%s/receiver.conf", dir);
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    size_t len = fread(text, 1, sizeof text, f);
+    fclose(f);
+    back = agent_config_default();
+    assert_int_equal(agent_config_parse(&back, text, len, message, sizeof message), 0);
+    assert_int_equal(back.role, AGENT_ROLE_RECEIVER);
+    snprintf(path, sizeof path, "%s/scenario.yaml", dir);
+    assert_int_equal(access(path, R_OK), 0);
+    assert_int_equal(manifest_write_done(dir), 0);
+    snprintf(path, sizeof path, "%s/DONE", dir);
+    assert_int_equal(access(path, R_OK), 0);
+}
+
+static void missing_folder_is_told(void **state)
+{
+    struct plan_run r = make_run();
+    struct manifest m = make_manifest(&r);
+    struct agent_config c = agent_config_default();
+
+    (void)state;
+    assert_int_equal(manifest_write(&m, "/nonexistent"), ERR_OS);
+    assert_int_equal(manifest_write_inputs(&r, &c, &c, "/nonexistent"), ERR_OS);
+    assert_int_equal(manifest_write_done("/nonexistent"), ERR_OS);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, make_dir, remove_dir)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(every_field_is_there),           TEST(absent_flows_are_absent),
+        TEST(too_many_reasons_keep_the_last), TEST(inputs_read_back),
+        TEST(missing_folder_is_told),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
