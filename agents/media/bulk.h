@@ -17,12 +17,14 @@
 struct bulk_source;
 struct bulk_sink;
 
-/* size in bytes (>= 0) or BULK_ENDLESS; message_bytes is the largest message made (>= 64). */
+/* size in bytes (>= 0) or BULK_ENDLESS; message_bytes is the largest message made (>= 64). Returns
+ * 0, ERR_CONFIG or ERR_NOMEM. The content depends on the seed alone, not on message_bytes. */
 int bulk_source_new(struct bulk_source **out, uint64_t seed, int64_t size, size_t message_bytes);
 void bulk_source_free(struct bulk_source *s);
 /* Writes the next message into out[message_bytes]. Returns its length, 0 when the transfer is over.
  */
 size_t bulk_source_next(struct bulk_source *s, uint8_t *out);
+/* True once bulk_source_next has made the trailer. */
 bool bulk_source_done(const struct bulk_source *s);
 uint64_t bulk_source_digest(const struct bulk_source *s); /* of the content produced so far */
 int64_t bulk_source_bytes(const struct bulk_source *s);

@@ -36,21 +36,24 @@ struct qdc_header {
     uint64_t length; /* DATA with QDC_DATA_LEN */
 };
 
-/* Writers return the encoded length or ERR_SPACE. */
+/* Returns the encoded length, ERR_SPACE, or ERR_MALFORMED for a type or channel type that
+ * qdc_header_parse would refuse. */
 int qdc_header_write(const struct qdc_header *h, uint8_t *out, size_t cap);
 /* Parses the start of a stream. Returns the header's length (the rest is the message's data),
- * ERR_AGAIN when more bytes are needed, ERR_MALFORMED for an unknown type, channel type or an
- * oversized text. */
+ * ERR_AGAIN when more bytes are needed, ERR_MALFORMED for an unknown type, channel type, an
+ * oversized text or one that holds a NUL. h->open is written for OPEN only. */
 int qdc_header_parse(struct qdc_header *h, const uint8_t *data, size_t len);
 
-/* Puts the messages of one ordered channel back in order; unordered channels pass through. Limits
- * the memory a peer can make us hold. */
+/* Puts the messages of one ordered channel, numbered from 0, back in order; unordered channels pass
+ * through. Limits the memory a peer can make us hold. */
 struct qdc_reorder;
 
-/* Largest number of bytes and messages held back; beyond that qdc_reorder_put returns ERR_LIMIT. */
+/* Largest number of bytes and messages held back; beyond that qdc_reorder_put returns ERR_LIMIT.
+ * The message that is next in order is taken all the same: only it can make room. */
 int qdc_reorder_new(struct qdc_reorder **out, bool ordered, size_t max_bytes, size_t max_messages);
 void qdc_reorder_free(struct qdc_reorder *r);
-/* Takes ownership of data (malloc'd) on success. A sequence number seen before: ERR_PROTOCOL. */
+/* Takes ownership of data (malloc'd) on success. A sequence number seen before on an ordered
+ * channel: ERR_PROTOCOL. */
 int qdc_reorder_put(struct qdc_reorder *r, uint64_t seq, uint8_t *data, size_t len);
 /* The next deliverable message (caller frees data). Returns 1 or 0. */
 int qdc_reorder_get(struct qdc_reorder *r, uint64_t *seq, uint8_t **data, size_t *len);

@@ -38,7 +38,7 @@ struct receive_ts_log {
     struct {
         int64_t packet;
         ns_t arrival;
-    } entries[RECEIVE_TS_LOG_MAX]; /* ring in order of arrival */
+    } entries[RECEIVE_TS_LOG_MAX]; /* ring in order of (arrival, packet) */
     size_t first, count;
     ns_t basis;
     bool started;
@@ -46,6 +46,7 @@ struct receive_ts_log {
 };
 
 void receive_ts_log_init(struct receive_ts_log *l);
+/* Notes an arrival. One that lies more than 1 ms before the first noted is dropped. */
 void receive_ts_log_add(struct receive_ts_log *l, int64_t packet, ns_t arrival);
 /* Forgets every entry up to and including packet. */
 void receive_ts_log_forget(struct receive_ts_log *l, int64_t packet);
