@@ -32,6 +32,23 @@ void pacer_set_rate(struct pacer *p, bps_t rate, ns_t now)
     }
 }
 
+void pacer_set_swing(struct pacer *p, int64_t ppm, ns_t half)
+{
+    p->swing_ppm = ppm;
+    p->swing_half = half;
+}
+
+static bps_t rate_at(const struct pacer *p, ns_t now)
+{
+    bps_t swing;
+
+    if (!p->swing_ppm || p->swing_half <= 0) {
+        return p->rate;
+    }
+    swing = p->rate * p->swing_ppm / 1000000;
+    return now / p->swing_half % 2 ? p->rate - swing : p->rate + swing;
+}
+
 void pacer_start_probe(struct pacer *p, const struct cc_probe *probe, ns_t now)
 {
     p->probe = *probe;
@@ -67,7 +84,7 @@ void pacer_sent(struct pacer *p, int64_t bytes, ns_t now)
 {
     ns_t start = ns_max(p->drained, now - LATENESS_MAX);
 
-    p->drained = ns_min(start + rate_duration(p->rate, bytes), now + DEBT_MAX);
+    p->drained = ns_min(start + rate_duration(rate_at(p, now), bytes), now + DEBT_MAX);
     if (p->probing && probe_sent(p, bytes, now)) {
         return;
     }

@@ -11,8 +11,14 @@
 #include "agents/base/rate.h"
 #include "agents/cc/cc.h"
 
+/* What a saturated sender swings by (see pacer_set_swing). */
+#define PACER_SWING_PPM 25000
+#define PACER_SWING_HALF (350 * NS_PER_MS)
+
 struct pacer {
     bps_t rate;
+    int64_t swing_ppm; /* 0: steady */
+    ns_t swing_half;
     ns_t next;    /* earliest departure of the next packet */
     ns_t drained; /* when the debt is paid */
     ns_t burst;   /* departures may run ahead of the schedule by so much */
@@ -22,9 +28,17 @@ struct pacer {
     bool probing;
 };
 
-/* burst 0 paces packet by packet. rate must be positive, here and below. */
+/* burst 0 paces packet by packet, which is what a saturated sender needs: packets sent back to back
+ * leave a standing queue together, and the estimator takes them for one group. rate must be
+ * positive, here and below. */
 void pacer_init(struct pacer *p, bps_t rate, ns_t burst, ns_t now);
 void pacer_set_rate(struct pacer *p, bps_t rate, ns_t now);
+/* Lets departures run ppm faster than the rate for one half period and as much slower for the next,
+ * so that the mean stays. For a sender that always has something to send: at a perfectly steady
+ * rate just above the capacity the queue grows so slowly that a delay-trend detector sees it late;
+ * the faster half makes the same excess visible early, and below the capacity nobody feels it. The
+ * half should exceed the round trip plus the detector's window of about 150 ms. ppm 0 ends it. */
+void pacer_set_swing(struct pacer *p, int64_t ppm, ns_t half);
 /* Starts a probe cluster; from now on packets leave at probe->rate until its bytes and packets are
  * out. A cluster still in progress is given up: take the next one from cc_probe only when
  * pacer_probe_id is CC_NO_PROBE. */
