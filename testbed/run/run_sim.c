@@ -318,7 +318,7 @@ static void judge_flows(struct world *w)
     const struct witness *sent = &w->sides[SENDER].witness, *got = &w->sides[RECEIVER].witness;
     struct sim_counters c;
 
-    if (sc->media && !got->rtp_packets) {
+    if (sc->media && sc->media_start < w->manifest.duration && !got->rtp_packets) {
         manifest_add_invalid(&w->manifest, "media-missing", 1, "the receiver got no RTP packet");
     }
     if (sc->data == AGENT_DATA_FILE && !got->files) {
