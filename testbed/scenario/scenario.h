@@ -53,6 +53,9 @@ struct scenario {
 
 /* The size of the queue in bytes: as given, or path_queue_time at path_rate. */
 int64_t scenario_queue_bytes(const struct scenario *s);
+/* About how long a run takes: its duration, or for a file the time it takes at the rate left to it.
+ */
+ns_t scenario_expected_duration(const struct scenario *s);
 
 struct plan_run {
     char name[96]; /* folder of the run: "<cell>-<repetition>", a safe file name */

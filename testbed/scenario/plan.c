@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "testbed/scenario/plan_private.h"
+#include "testbed/scenario/scenario.h"
+
+#include "agents/base/err.h"
+#include "testbed/scenario/scenario_check.h"
+#include "testbed/scenario/scenario_read.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A plan is held in memory as a whole, and nobody waits for more runs than this. */
+#define RUNS_MAX 10000
+#define OPTION_TEXT_MAX 320
+
+struct builder {
+    struct scenario_file file;
+    struct scenario_errors errors;
+    char **options; /* texts that error sources borrow, NULL terminated */
+    size_t option_count;
+    const struct plan_options *opt;
+    struct plan *plan;
+    const size_t *choice; /* the cell being built: index into the values of each axis */
+    bool any_media, any_data;
+};
+
+static const struct scenario_axis *axis_of(const struct builder *b, const char *key, size_t *at)
+{
+    for (size_t i = 0; i < b->file.axis_count; i++) {
+        if (!strcmp(b->file.axes[i].key->name, key)) {
+            *at = i;
+            return &b->file.axes[i];
+        }
+    }
+    return NULL;
+}
+
+/* Whether somebody gave the key a value, and where. */
+static bool given(const struct builder *b, const char *key, struct scenario_source *at)
+{
+    const struct scenario_key *k = key ? scenario_key_find(key) : NULL;
+    size_t i = 0;
+    const struct scenario_axis *axis = k ? axis_of(b, key, &i) : NULL;
+
+    if (axis && b->choice && axis->count > 0) {
+        *at = axis->values[b->choice[i]].at;
+        return true;
+    }
+    if (!k || !b->file.keys[scenario_key_index(k)].set)
+        return false;
+    *at = b->file.keys[scenario_key_index(k)].at;
+    return true;
+}
+
+static bool is_bad(const struct builder *b, const char *key)
+{
+    const struct scenario_key *k = key ? scenario_key_find(key) : NULL;
+
+    if (key && (!strcmp(key, "flows") || !strcmp(key, "data.size")) && b->file.flows_bad)
+        return true;
+    return k && b->file.keys[scenario_key_index(k)].bad;
+}
+
+/* Where to point when neither key was given: the flow, the list of flows, the file. */
+static struct scenario_source default_source(const struct builder *b, const char *key)
+{
+    if (!strncmp(key, "media.", 6) && b->file.media.line > 0)
+        return b->file.media;
+    if (!strncmp(key, "data.", 5) && b->file.data.line > 0)
+        return b->file.data;
+    if (!strcmp(key, "flows") && b->file.flows.line > 0)
+        return b->file.flows;
+    return b->file.root;
+}
+
+static void report(void *ctx, const char *key, const char *other, const char *message)
+{
+    struct builder *b = ctx;
+    struct scenario_source at;
+
+    if (is_bad(b, key) || is_bad(b, other))
+        return; /* already reported, and nobody knows what was meant */
+    if (!given(b, key, &at) && !given(b, other, &at))
+        at = default_source(b, key);
+    scenario_errors_add(&b->errors, at, "%s", message);
+}
+
+/* Keeps an option's text for messages. */
+static const char *keep_option(struct builder *b, const char *name, const char *value)
+{
+    size_t len = strlen(name) + strlen(value) + 4;
+    char *text = malloc(len);
+
+    if (text) {
+        snprintf(text, len, "--%s %s", name, value);
+        b->options[b->option_count++] = text;
+    }
+    return text;
+}
+
+static int apply_set(struct builder *b, const char *set)
+{
+    const char *equals = strchr(set, '='), *option = keep_option(b, "set", set);
+    char key[OPTION_TEXT_MAX];
+
+    if (!option)
+        return ERR_NOMEM;
+    if (!equals || (size_t)(equals - set) >= sizeof(key)) {
+        scenario_errors_add(&b->errors, (struct scenario_source){.option = option},
+                            "no KEY=VALUE; allowed: such as --set path.rate=5mbit");
+        return 0;
+    }
+    memcpy(key, set, (size_t)(equals - set));
+    key[equals - set] = '\0';
+    return scenario_file_set(&b->file, key, equals + 1, option, &b->errors);
+}
+
+static int apply_number(struct builder *b, const char *key, int64_t value)
+{
+    char text[32];
+    const char *option;
+
+    if (value < 0)
+        return 0;
+    snprintf(text, sizeof(text), "%" PRId64, value);
+    option = keep_option(b, key, text);
+    return option ? scenario_file_set(&b->file, key, text, option, &b->errors) : ERR_NOMEM;
+}
+
+static int apply_options(struct builder *b)
+{
+    size_t count = 0;
+    int rv = 0;
+
+    if (!b->opt)
+        return 0;
+    while (b->opt->sets && b->opt->sets[count])
+        count++;
+    b->options = calloc(count + 3, sizeof(*b->options));
+    if (!b->options)
+        return ERR_NOMEM;
+    for (size_t i = 0; i < count && !rv; i++)
+        rv = apply_set(b, b->opt->sets[i]);
+    if (!rv)
+        rv = apply_number(b, "runs", b->opt->runs);
+    if (!rv)
+        rv = apply_number(b, "seed", b->opt->seed);
+    return rv;
+}
+
+/* A data flow without a size: neither in its own mapping nor by the grid or an option. */
+static void check_size_given(struct builder *b)
+{
+    struct scenario_source at;
+    size_t i;
+
+    if (b->file.data.line == 0 || given(b, "data.size", &at) || axis_of(b, "data.size", &i))
+        return;
+    scenario_errors_add(&b->errors, b->file.data,
+                        "a data flow has no size; allowed: size: 10MB, size: endless");
+    b->file.flows_bad = true;
+}
+
+/* Sets the axes of one cell in *s and finishes and checks it. */
+static void build_cell(struct builder *b, const size_t *choice, struct scenario *s)
+{
+    char message[320];
+
+    *s = b->file.scenario;
+    for (size_t i = 0; i < b->file.axis_count; i++) {
+        const struct scenario_axis *axis = &b->file.axes[i];
+
+        if (axis->count > 0)
+            scenario_key_set(s, axis->key, axis->values[choice[i]].text, message, sizeof(message));
+    }
+    scenario_finish(s);
+    b->choice = choice;
+    scenario_check(s, report, b);
+    b->choice = NULL;
+    b->any_media |= s->media;
+    b->any_data |= s->data != AGENT_DATA_NONE;
+}
+
+/* Advances to the next cell, the last key fastest. */
+static void next_choice(const struct scenario_file *f, size_t *choice)
+{
+    for (size_t i = f->axis_count; i-- > 0;) {
+        if (++choice[i] < f->axes[i].count)
+            return;
+        choice[i] = 0;
+    }
+}
+
+/* Keys that options or the grid give to a flow no cell has. */
+static void check_flow_keys(struct builder *b)
+{
+    if (b->file.flows_bad)
+        return;
+    for (size_t i = 0; i < scenario_key_count(); i++) {
+        const struct scenario_key *k = scenario_key_at(i);
+        bool media = scenario_key_in_group(k, "media"), data = scenario_key_in_group(k, "data");
+        struct scenario_source at = b->file.keys[i].at;
+        size_t axis_index;
+        const struct scenario_axis *axis = axis_of(b, k->name, &axis_index);
+
+        if (axis && axis->count > 0)
+            at = axis->values[0].at;
+        else if (!b->file.keys[i].set)
+            continue;
+        if (media && !b->any_media)
+            scenario_errors_add(&b->errors, at, "%s: there is no media flow", k->name);
+        else if (data && !b->any_data && k->type != SCENARIO_KEY_SIZE)
+            scenario_errors_add(&b->errors, at, "%s: there is no data flow; data.size makes one",
+                                k->name);
+    }
+}
+
+static size_t count_cells(struct builder *b)
+{
+    size_t cells = 1, runs = (size_t)b->file.scenario.runs;
+
+    for (size_t i = 0; i < b->file.axis_count; i++) {
+        size_t n = b->file.axes[i].count;
+
+        cells *= n > 0 ? n : 1;
+        if (cells * runs > RUNS_MAX) {
+            scenario_errors_add(&b->errors, b->file.root, "the grid makes more than %d runs",
+                                RUNS_MAX);
+            return 0;
+        }
+    }
+    return cells;
+}
+
+static int add_grid_keys(struct plan *p, const struct scenario_file *f)
+{
+    p->grid_keys = calloc(f->axis_count + 1, sizeof(*p->grid_keys));
+    if (!p->grid_keys)
+        return ERR_NOMEM;
+    for (size_t i = 0; i < f->axis_count; i++) {
+        p->grid_keys[i] = strdup(f->axes[i].key->name);
+        if (!p->grid_keys[i])
+            return ERR_NOMEM;
+    }
+    return 0;
+}
+
+static int add_cell_values(struct plan *p, const struct scenario_file *f, size_t cell,
+                           const size_t *choice)
+{
+    char **values = calloc(f->axis_count + 1, sizeof(*values));
+
+    p->cell_values[cell] = values;
+    if (!values)
+        return ERR_NOMEM;
+    for (size_t i = 0; i < f->axis_count; i++) {
+        values[i] = strdup(f->axes[i].values[choice[i]].text);
+        if (!values[i])
+            return ERR_NOMEM;
+    }
+    return 0;
+}
+
+static void add_runs(struct plan *p, size_t cell, const struct scenario *s, int form)
+{
+    const char *const *keys = (const char *const *)p->grid_keys;
+    const char *const *values = (const char *const *)p->cell_values[cell];
+
+    for (int64_t r = 1; r <= s->runs; r++) {
+        struct plan_run *run = &p->runs[p->run_count++];
+
+        run->cell_index = cell;
+        run->repetition = r;
+        run->scenario = *s;
+        run->scenario.seed = s->seed + r - 1;
+        plan_cell_name(run->cell, keys, values, cell, form);
+        snprintf(run->name, sizeof(run->name), "%s-%d", run->cell, (int)r);
+    }
+}
+
+static int build_plan(struct builder *b, size_t cells, const struct scenario *scenarios)
+{
+    const struct scenario_file *f = &b->file;
+    size_t choice[SCENARIO_KEYS_MAX] = {0};
+    struct plan *p = b->plan = calloc(1, sizeof(*p));
+    int rv, form;
+
+    if (!p)
+        return ERR_NOMEM;
+    p->base = f->scenario;
+    scenario_finish(&p->base);
+    p->cell_values = calloc(cells, sizeof(*p->cell_values));
+    p->runs = calloc(cells * (size_t)f->scenario.runs, sizeof(*p->runs));
+    p->cell_count = cells;
+    if (!p->cell_values || !p->runs)
+        return ERR_NOMEM;
+    rv = add_grid_keys(p, f);
+    for (size_t c = 0; c < cells && !rv; c++) {
+        rv = add_cell_values(p, f, c, choice);
+        next_choice(f, choice);
+    }
+    if (rv)
+        return rv;
+    form = plan_cell_name_form(p);
+    for (size_t c = 0; c < cells; c++)
+        add_runs(p, c, &scenarios[c], form);
+    return 0;
+}
+
+/* Keeps the runs of one cell. */
+static void keep_only(struct builder *b)
+{
+    struct plan *p = b->plan;
+    size_t kept = 0;
+    char last[sizeof(p->runs->cell)];
+
+    snprintf(last, sizeof(last), "%s", p->runs[p->run_count - 1].cell);
+    for (size_t i = 0; i < p->run_count; i++) {
+        if (!strcmp(p->runs[i].cell, b->opt->only))
+            p->runs[kept++] = p->runs[i];
+    }
+    if (kept == 0)
+        scenario_errors_add(&b->errors, (struct scenario_source){.option = "--only"},
+                            "there is no cell \"%.80s\"; allowed are %zu, such as \"%s\"",
+                            b->opt->only, p->cell_count, last);
+    p->run_count = kept;
+}
+
+static int expand(struct builder *b)
+{
+    size_t choice[SCENARIO_KEYS_MAX] = {0}, cells = count_cells(b);
+    struct scenario *scenarios = cells ? calloc(cells, sizeof(*scenarios)) : NULL;
+    int rv = 0;
+
+    if (cells == 0)
+        return 0;
+    if (!scenarios)
+        return ERR_NOMEM;
+    for (size_t c = 0; c < cells; c++) {
+        build_cell(b, choice, &scenarios[c]);
+        next_choice(&b->file, choice);
+    }
+    check_flow_keys(b);
+    if (!scenario_errors_any(&b->errors)) {
+        rv = build_plan(b, cells, scenarios);
+        if (!rv && b->opt && b->opt->only)
+            keep_only(b);
+    }
+    free(scenarios);
+    return rv;
+}
+
+/* A scenario without a name is called like its file: "a/b.yaml" is "b". */
+static void default_name(struct builder *b, const char *path)
+{
+    const struct scenario_key *k = scenario_key_find("name");
+    const char *slash = strrchr(path, '/');
+    char text[SCENARIO_NAME_MAX + 1], message[320], *dot;
+
+    if (b->file.keys[scenario_key_index(k)].set)
+        return;
+    snprintf(text, sizeof(text), "%s", slash ? slash + 1 : path);
+    dot = strrchr(text, '.');
+    if (dot && dot != text)
+        *dot = '\0';
+    /* A file name that makes no name leaves the default. */
+    scenario_key_set(&b->file.scenario, k, text, message, sizeof(message));
+}
+
+static void builder_free(struct builder *b)
+{
+    for (size_t i = 0; i < b->option_count; i++)
+        free(b->options[i]);
+    free(b->options);
+    scenario_file_fini(&b->file);
+    plan_free(b->plan);
+    free(b);
+}
+
+int plan_parse(struct plan **out, const char *name, const char *text, size_t len,
+               const struct plan_options *opt, FILE *messages)
+{
+    struct builder *b = calloc(1, sizeof(*b));
+    int rv;
+
+    if (!b)
+        return ERR_NOMEM;
+    b->opt = opt;
+    scenario_errors_init(&b->errors);
+    rv = scenario_file_init(&b->file, text, len, &b->errors);
+    if (!rv)
+        rv = apply_options(b);
+    if (!rv) {
+        default_name(b, name);
+        check_size_given(b);
+        rv = expand(b);
+    }
+    if (!rv && scenario_errors_any(&b->errors)) {
+        scenario_errors_print(&b->errors, name, messages);
+        rv = ERR_CONFIG;
+    } else if (rv) {
+        fprintf(messages, "%s: %s\n", name, err_text(rv));
+    } else {
+        *out = b->plan;
+        b->plan = NULL;
+    }
+    builder_free(b);
+    return rv;
+}
+
+int plan_load(struct plan **out, const char *path, const struct plan_options *opt, FILE *messages)
+{
+    FILE *f = fopen(path, "re");
+    char *text = f ? malloc(SCENARIO_FILE_BYTES_MAX + 1) : NULL;
+    size_t len = text ? fread(text, 1, SCENARIO_FILE_BYTES_MAX + 1, f) : 0;
+    int rv;
+
+    if (!f || (text && ferror(f))) {
+        fprintf(messages, "%s: %s\n", path, strerror(errno));
+        rv = ERR_CONFIG;
+    } else if (!text) {
+        fprintf(messages, "%s: %s\n", path, err_text(ERR_NOMEM));
+        rv = ERR_NOMEM;
+    } else {
+        rv = plan_parse(out, path, text, len, opt, messages);
+    }
+    free(text);
+    if (f)
+        fclose(f);
+    return rv;
+}
+
+void plan_free(struct plan *p)
+{
+    if (!p)
+        return;
+    for (size_t c = 0; p->cell_values && c < p->cell_count; c++) {
+        for (char **v = p->cell_values[c]; v && *v; v++)
+            free(*v);
+        free(p->cell_values[c]);
+    }
+    for (char **k = p->grid_keys; k && *k; k++)
+        free(*k);
+    free(p->cell_values);
+    free(p->grid_keys);
+    free(p->runs);
+    free(p);
+}

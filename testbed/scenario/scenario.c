@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "testbed/scenario/scenario.h"
+#include "testbed/scenario/scenario_keys.h"
+
+#include <string.h>
+
+/* Ethernet and file bytes of a full packet, for estimates only: about 50 bytes of UDP, IP, QUIC and
+ * stream headers. */
+#define DATA_BYTES_PER_PACKET 1400
+#define FRAME_BYTES_PER_PACKET 1494
+
+int64_t scenario_queue_bytes(const struct scenario *s)
+{
+    if (s->path_queue_bytes > 0)
+        return s->path_queue_bytes;
+    return rate_bytes(s->path_rate, s->path_queue_time);
+}
+
+ns_t scenario_expected_duration(const struct scenario *s)
+{
+    int64_t ethernet_bytes;
+    bps_t rate;
+
+    if (s->duration != NS_NEVER || s->data != AGENT_DATA_FILE)
+        return s->duration;
+    rate = s->path_rate;
+    if (s->media)
+        rate = (bps_t)((__int128)rate * (1000000 - s->share_ppm) / 1000000);
+    if (rate <= 0)
+        return s->time_limit;
+    ethernet_bytes = s->data_bytes / DATA_BYTES_PER_PACKET * FRAME_BYTES_PER_PACKET;
+    return ns_min(ns_add(ns_add(s->data_start, rate_duration(rate, ethernet_bytes)), s->linger),
+                  s->time_limit);
+}
+
+static void print_value(const struct scenario *s, const struct scenario_key *k, FILE *out)
+{
+    char text[SCENARIO_VALUE_MAX];
+
+    scenario_key_print(s, k, text);
+    fprintf(out, "%s: ", scenario_key_leaf(k));
+    if (k->type != SCENARIO_KEY_TEXT) {
+        fprintf(out, "%s\n", text);
+        return;
+    }
+    fputc('"', out);
+    for (const char *p = text; *p; p++) {
+        if (*p == '"' || *p == '\\')
+            fputc('\\', out);
+        fputc(*p, out);
+    }
+    fputs("\"\n", out);
+}
+
+static void print_flow(const struct scenario *s, const char *kind, FILE *out)
+{
+    fprintf(out, "  - kind: %s\n", kind);
+    for (size_t i = 0; i < scenario_key_count(); i++) {
+        const struct scenario_key *k = scenario_key_at(i);
+
+        if (!scenario_key_in_group(k, kind))
+            continue;
+        fputs("    ", out);
+        print_value(s, k, out);
+    }
+}
+
+void scenario_print(const struct scenario *s, FILE *out)
+{
+    const struct scenario_key *previous = NULL;
+
+    for (size_t i = 0; i < scenario_key_count(); i++) {
+        const struct scenario_key *k = scenario_key_at(i);
+        size_t len = scenario_key_group_len(k);
+
+        if (scenario_key_in_group(k, "media") || scenario_key_in_group(k, "data"))
+            continue;
+        if (len > 0 && (!previous || strncmp(previous->name, k->name, len + 1) != 0))
+            fprintf(out, "%.*s:\n", (int)len, k->name);
+        if (len > 0)
+            fputs("  ", out);
+        print_value(s, k, out);
+        previous = k;
+    }
+    fputs("flows:\n", out);
+    if (s->media)
+        print_flow(s, "media", out);
+    if (s->data != AGENT_DATA_NONE)
+        print_flow(s, "data", out);
+}
+
+struct agent_config scenario_agent_config(const struct scenario *s, int64_t role)
+{
+    struct agent_config c = agent_config_default();
+
+    c.stack = s->stack;
+    c.role = role;
+    c.seed = s->seed;
+    c.udp_payload_bytes = s->udp_payload_bytes;
+    c.media = s->media;
+    c.media_start = s->media_start;
+    c.media_stop = s->media_stop;
+    c.encoder = s->encoder;
+    c.fps = s->media_fps;
+    c.min_rate = s->media_min_rate;
+    c.max_rate = s->media_max_rate;
+    c.start_rate = s->media_start_rate;
+    c.mapping = s->mapping;
+    c.playout_delay = s->media_playout_delay;
+    c.data = s->data;
+    if (s->data == AGENT_DATA_FILE)
+        c.data_bytes = s->data_bytes;
+    c.message_bytes = s->data_message_bytes;
+    c.data_start = s->data_start;
+    c.data_stop = s->data_stop;
+    c.preset = s->preset;
+    c.share_ppm = s->share_ppm;
+    c.pacing_ppm = s->pacing_ppm;
+    c.timestamps_per_ack = s->timestamps_per_ack;
+    c.timestamp_exponent = s->timestamp_exponent;
+    c.feedback_timeout = s->feedback_timeout;
+    c.duration = s->duration;
+    c.linger = s->linger;
+    c.time_limit = s->time_limit;
+    return c;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What no single key can tell: values that are each allowed but make no experiment together. */
+#ifndef TESTBED_SCENARIO_SCENARIO_CHECK_H
+#define TESTBED_SCENARIO_SCENARIO_CHECK_H
+
+#include "testbed/scenario/scenario.h"
+
+/* Receives one finding: the key to blame, another key that takes part (or NULL), and one line. */
+typedef void scenario_check_report(void *ctx, const char *key, const char *other,
+                                   const char *message);
+
+/* Fills in what follows from other keys: the draining time of a queue given in bytes, and defaults
+ * for the keys of a flow that is absent. */
+void scenario_finish(struct scenario *s);
+/* Reports everything impossible about a finished scenario. "flows" as a key means the flow list. */
+void scenario_check(const struct scenario *s, scenario_check_report *report, void *ctx);
+
+#endif

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "testbed/scenario/scenario_keys.h"
+
+#include "agents/base/err.h"
+#include "agents/base/quantity.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define RATE_MAX INT64_C(10000000000)
+#define DAY (24 * 3600 * NS_PER_S)
+#define QUEUE_TIME_MAX (60 * NS_PER_S)
+#define QUEUE_BYTES_MAX INT64_C(1000000000)
+
+#define ROW(key, kind, field, value)                                                               \
+    .name = (key), .type = SCENARIO_KEY_##kind, .offset = offsetof(struct scenario, field),        \
+    .preset = (value)
+
+/* Keys of one group stand together: the printer and the reference rely on it. */
+static const struct scenario_key keys[] = {
+    {ROW("name", NAME, name, "scenario"), .fixed = true,
+     .help = "names the results folder; default: the file's name"},
+    {ROW("description", TEXT, description, ""), .fixed = true, .help = "one line for people"},
+
+    {ROW("path.rate", RATE, path_rate, "5mbit"), .min = 10000, .max = RATE_MAX,
+     .help = "bottleneck rate in Ethernet bytes (IP packet + 14), both directions alike"},
+    {ROW("path.delay", TIME, path_delay, "10ms"), .min = 0, .max = 10 * NS_PER_S,
+     .help = "propagation delay, one way"},
+    {ROW("path.queue", QUEUE, path_queue_time, "300ms"),
+     .help = "tail-drop limit: bytes, or the time a full queue takes to drain at path.rate"},
+    {ROW("path.loss", LOSS, path_loss, "0"), .min = 0, .max = 1000000,
+     .help = "independent loss per packet and direction; simulated links only"},
+
+    {ROW("stack", WORD, stack, "quic"), .words = {"quic"}, .help = "protocol stack of both agents"},
+    {ROW("preset", WORD, preset, "libwebrtc"), .words = {"libwebrtc"},
+     .help = "constants of the rate control"},
+    {ROW("share", RATIO, share_ppm, "0.5"), .min = 0, .max = 1000000,
+     .help = "media's part of the estimated rate while data is active"},
+    {ROW("pacing", RATIO, pacing_ppm, "2.5"), .min = 1000000, .max = 10000000,
+     .help = "pacing rate over the estimate while only media is active"},
+    {ROW("udp-payload", BYTES, udp_payload_bytes, "1452B"), .min = 1200, .max = 1472,
+     .help = "largest UDP payload sent (RFC 9000 section 14: at least 1200 B)"},
+
+    {ROW("quic.mapping", WORD, mapping, "datagram"), .words = {"datagram", "stream-per-packet"},
+     .help = "how RTP packets travel in QUIC (RTP over QUIC)"},
+    {ROW("quic.timestamps-per-ack", COUNT, timestamps_per_ack, "64"), .min = 1, .max = 1024,
+     .help = "receive timestamps in one acknowledgement, at most"},
+    {ROW("quic.timestamp-exponent", COUNT, timestamp_exponent, "0"), .min = 0, .max = 20,
+     .help = "receive timestamps count 2^exponent us"},
+    {ROW("quic.feedback-timeout", TIME, feedback_timeout, "5s"), .min = 100 * NS_PER_MS,
+     .max = 3600 * NS_PER_S, .help = "no acknowledgement for so long ends the connection"},
+
+    {ROW("media.start", TIME, media_start, "0s"), .min = 0, .max = DAY, .help = "first frame"},
+    {ROW("media.stop", TIME, media_stop, "never"), .min = 0, .max = DAY, .never = "never",
+     .help = "no frame from then on"},
+    {ROW("media.min-rate", RATE, media_min_rate, "400kbit"), .min = 1000, .max = RATE_MAX,
+     .help = "the encoder's target never falls below"},
+    {ROW("media.max-rate", RATE, media_max_rate, "12mbit"), .min = 1000, .max = RATE_MAX,
+     .help = "the encoder's target never rises above"},
+    {ROW("media.start-rate", RATE, media_start_rate, "1mbit"), .min = 1000, .max = RATE_MAX,
+     .help = "first estimate of the path's rate"},
+    {ROW("media.fps", COUNT, media_fps, "30"), .min = 1, .max = 120, .help = "frames per second"},
+    {ROW("media.encoder", WORD, encoder, "statistical"), .words = {"statistical", "constant"},
+     .help = "frame sizes: RFC 8593 section 5.2, or all alike"},
+    {ROW("media.playout-delay", TIME, media_playout_delay, "200ms"), .min = 0, .max = 10 * NS_PER_S,
+     .help = "a frame complete later than this after the earliest possible is late"},
+
+    {ROW("data.size", SIZE, data, "none"), .min = 1, .max = INT64_C(1000000000000),
+     .help = "bytes of the file, endless, or none for no data flow"},
+    {ROW("data.start", TIME, data_start, "0s"), .min = 0, .max = DAY, .help = "first message"},
+    {ROW("data.stop", TIME, data_stop, "never"), .min = 0, .max = DAY, .never = "never",
+     .help = "endless data: no new message from then on"},
+    {ROW("data.message-size", BYTES, data_message_bytes, "65536B"), .min = 1, .max = 16 << 20,
+     .help = "of one data-channel message"},
+
+    {ROW("duration", TIME, duration, "auto"), .min = NS_PER_S, .max = DAY, .never = "auto",
+     .help = "length of a run; auto: linger after the file has arrived"},
+    {ROW("linger", TIME, linger, "20s"), .min = 0, .max = 3600 * NS_PER_S,
+     .help = "duration auto: how long to go on after the file has arrived"},
+    {ROW("time-limit", TIME, time_limit, "300s"), .min = NS_PER_S, .max = DAY,
+     .help = "duration auto: a run whose file has not arrived by then ends, invalid"},
+    {ROW("runs", COUNT, runs, "1"), .min = 1, .max = 1000, .fixed = true,
+     .help = "repetitions of every cell"},
+    {ROW("seed", COUNT, seed, "1"), .min = 0, .max = INT64_C(1000000000000000),
+     .help = "of repetition 1; repetition r has seed + r - 1"},
+};
+
+#define KEYS (sizeof(keys) / sizeof(keys[0]))
+
+_Static_assert(KEYS <= SCENARIO_KEYS_MAX, "raise SCENARIO_KEYS_MAX");
+
+size_t scenario_key_count(void)
+{
+    return KEYS;
+}
+
+const struct scenario_key *scenario_key_at(size_t i)
+{
+    return &keys[i];
+}
+
+size_t scenario_key_index(const struct scenario_key *k)
+{
+    return (size_t)(k - keys);
+}
+
+const struct scenario_key *scenario_key_find(const char *name)
+{
+    for (size_t i = 0; i < KEYS; i++) {
+        if (!strcmp(keys[i].name, name))
+            return &keys[i];
+    }
+    return NULL;
+}
+
+size_t scenario_key_group_len(const struct scenario_key *k)
+{
+    const char *dot = strchr(k->name, '.');
+
+    return dot ? (size_t)(dot - k->name) : 0;
+}
+
+const char *scenario_key_leaf(const struct scenario_key *k)
+{
+    const char *dot = strchr(k->name, '.');
+
+    return dot ? dot + 1 : k->name;
+}
+
+bool scenario_key_in_group(const struct scenario_key *k, const char *group)
+{
+    size_t len = scenario_key_group_len(k);
+
+    return len > 0 && strlen(group) == len && !memcmp(k->name, group, len);
+}
+
+static void *field(struct scenario *s, const struct scenario_key *k)
+{
+    return (char *)s + k->offset;
+}
+
+static const void *field_const(const struct scenario *s, const struct scenario_key *k)
+{
+    return (const char *)s + k->offset;
+}
+
+static int64_t number(const struct scenario *s, const struct scenario_key *k)
+{
+    return *(const int64_t *)field_const(s, k);
+}
+
+static enum quantity_kind quantity_of(const struct scenario_key *k)
+{
+    switch (k->type) {
+    case SCENARIO_KEY_TIME: return QUANTITY_TIME;
+    case SCENARIO_KEY_RATE: return QUANTITY_RATE;
+    case SCENARIO_KEY_BYTES:
+    case SCENARIO_KEY_SIZE: return QUANTITY_BYTES;
+    case SCENARIO_KEY_RATIO:
+    case SCENARIO_KEY_LOSS: return QUANTITY_RATIO;
+    default: return QUANTITY_COUNT;
+    }
+}
+
+void scenario_key_allowed(const struct scenario_key *k, char *text, size_t len)
+{
+    char lo[QUANTITY_TEXT_MAX], hi[QUANTITY_TEXT_MAX];
+    size_t used = 0;
+
+    switch (k->type) {
+    case SCENARIO_KEY_NAME:
+        snprintf(text, len, "1 to %d letters, digits, '.', '_' and '-', a letter or digit first",
+                 SCENARIO_NAME_MAX);
+        return;
+    case SCENARIO_KEY_TEXT:
+        snprintf(text, len, "one line of up to %d bytes", SCENARIO_TEXT_MAX);
+        return;
+    case SCENARIO_KEY_QUEUE:
+        snprintf(text, len, "up to %s, or up to %s",
+                 quantity_print(QUANTITY_TIME, QUEUE_TIME_MAX, lo),
+                 quantity_print(QUANTITY_BYTES, QUEUE_BYTES_MAX, hi));
+        return;
+    case SCENARIO_KEY_WORD:
+        text[0] = '\0';
+        for (const char *const *w = k->words; *w && used < len; w++)
+            used += (size_t)snprintf(text + used, len - used, "%s%s", used ? ", " : "", *w);
+        return;
+    default:
+        snprintf(text, len, "%s to %s%s%s%s", quantity_print(quantity_of(k), k->min, lo),
+                 quantity_print(quantity_of(k), k->max, hi), k->never ? ", " : "",
+                 k->never ? k->never : "", k->type == SCENARIO_KEY_SIZE ? ", endless, none" : "");
+    }
+}
+
+static int refuse(const struct scenario_key *k, const char *text, const char *why, char *message,
+                  size_t len)
+{
+    char allowed[120];
+
+    scenario_key_allowed(k, allowed, sizeof(allowed));
+    snprintf(message, len, "%s: \"%.40s\" %s; allowed: %s", k->name, text, why, allowed);
+    return ERR_CONFIG;
+}
+
+static int parse_number(int64_t *v, const struct scenario_key *k, const char *text, char *message,
+                        size_t len)
+{
+    char why[160];
+
+    if (quantity_parse(v, quantity_of(k), false, text, why, sizeof(why))) {
+        snprintf(message, len, "%s: %s%s%s%s", k->name, why, k->never ? ", or " : "",
+                 k->never ? k->never : "",
+                 k->type == SCENARIO_KEY_SIZE ? ", or endless, or none" : "");
+        return ERR_CONFIG;
+    }
+    if (*v < k->min || *v > k->max)
+        return refuse(k, text, "is out of range", message, len);
+    return 0;
+}
+
+static int set_name(struct scenario *s, const struct scenario_key *k, const char *text,
+                    char *message, size_t len)
+{
+    static const char alnum[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    size_t n = strlen(text);
+
+    if (n == 0 || n > SCENARIO_NAME_MAX || !strchr(alnum, text[0]) || strspn(text, safe) != n)
+        return refuse(k, text, "is no name", message, len);
+    memcpy(field(s, k), text, n + 1);
+    return 0;
+}
+
+static int set_text(struct scenario *s, const struct scenario_key *k, const char *text,
+                    char *message, size_t len)
+{
+    size_t n = strlen(text);
+
+    for (size_t i = 0; i < n; i++) {
+        if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
+            return refuse(k, text, "holds a control character", message, len);
+    }
+    if (n > SCENARIO_TEXT_MAX)
+        return refuse(k, text, "is too long", message, len);
+    memcpy(field(s, k), text, n + 1);
+    return 0;
+}
+
+static int set_word(struct scenario *s, const struct scenario_key *k, const char *text,
+                    char *message, size_t len)
+{
+    for (int64_t i = 0; k->words[i]; i++) {
+        if (!strcmp(k->words[i], text)) {
+            *(int64_t *)field(s, k) = i;
+            return 0;
+        }
+    }
+    return refuse(k, text, "is unknown", message, len);
+}
+
+static int set_queue(struct scenario *s, const struct scenario_key *k, const char *text,
+                     char *message, size_t len)
+{
+    char why[160];
+    ns_t time = 0;
+    int64_t bytes = 0;
+
+    if (quantity_parse(&time, QUANTITY_TIME, false, text, why, sizeof(why)) &&
+        quantity_parse(&bytes, QUANTITY_BYTES, false, text, why, sizeof(why))) {
+        snprintf(message, len,
+                 "%s: \"%.40s\" is neither a time nor a size; allowed are numbers with one of the "
+                 "units %s, %s",
+                 k->name, text, quantity_units(QUANTITY_TIME), quantity_units(QUANTITY_BYTES));
+        return ERR_CONFIG;
+    }
+    if (time < 0 || time > QUEUE_TIME_MAX || bytes < 0 || bytes > QUEUE_BYTES_MAX)
+        return refuse(k, text, "is out of range", message, len);
+    if (time == 0 && bytes == 0)
+        return refuse(k, text, "leaves no room for a packet", message, len);
+    s->path_queue_time = time;
+    s->path_queue_bytes = bytes;
+    return 0;
+}
+
+static int set_size(struct scenario *s, const struct scenario_key *k, const char *text,
+                    char *message, size_t len)
+{
+    int64_t bytes = 0;
+
+    if (!strcmp(text, "none")) {
+        s->data = AGENT_DATA_NONE;
+    } else if (!strcmp(text, "endless")) {
+        s->data = AGENT_DATA_ENDLESS;
+    } else {
+        if (parse_number(&bytes, k, text, message, len))
+            return ERR_CONFIG;
+        s->data = AGENT_DATA_FILE;
+    }
+    s->data_bytes = bytes;
+    return 0;
+}
+
+static int set_number(struct scenario *s, const struct scenario_key *k, const char *text,
+                      char *message, size_t len)
+{
+    int64_t v;
+
+    if (k->never && !strcmp(text, k->never))
+        v = NS_NEVER;
+    else if (parse_number(&v, k, text, message, len))
+        return ERR_CONFIG;
+    if (k->type == SCENARIO_KEY_LOSS)
+        *(double *)field(s, k) = (double)v / 1e6;
+    else
+        *(int64_t *)field(s, k) = v;
+    return 0;
+}
+
+int scenario_key_set(struct scenario *s, const struct scenario_key *k, const char *text,
+                     char *message, size_t len)
+{
+    switch (k->type) {
+    case SCENARIO_KEY_NAME: return set_name(s, k, text, message, len);
+    case SCENARIO_KEY_TEXT: return set_text(s, k, text, message, len);
+    case SCENARIO_KEY_WORD: return set_word(s, k, text, message, len);
+    case SCENARIO_KEY_QUEUE: return set_queue(s, k, text, message, len);
+    case SCENARIO_KEY_SIZE: return set_size(s, k, text, message, len);
+    default: return set_number(s, k, text, message, len);
+    }
+}
+
+struct scenario scenario_default(void)
+{
+    struct scenario s = {0};
+    char message[320];
+
+    for (size_t i = 0; i < KEYS; i++) {
+        int rv = scenario_key_set(&s, &keys[i], keys[i].preset, message, sizeof(message));
+
+        assert(rv == 0);
+        (void)rv;
+    }
+    return s;
+}
+
+/* path_queue_time also holds the draining time of a queue given in bytes. */
+static char *print_queue(const struct scenario *s, char *text)
+{
+    if (s->path_queue_bytes > 0)
+        return quantity_print(QUANTITY_BYTES, s->path_queue_bytes, text);
+    return quantity_print(QUANTITY_TIME, s->path_queue_time, text);
+}
+
+static char *print_size(const struct scenario *s, char *text)
+{
+    if (s->data == AGENT_DATA_FILE)
+        return quantity_print(QUANTITY_BYTES, s->data_bytes, text);
+    return strcpy(text, s->data == AGENT_DATA_ENDLESS ? "endless" : "none");
+}
+
+char *scenario_key_print(const struct scenario *s, const struct scenario_key *k, char *text)
+{
+    switch (k->type) {
+    case SCENARIO_KEY_NAME:
+    case SCENARIO_KEY_TEXT: return strcpy(text, field_const(s, k));
+    case SCENARIO_KEY_WORD: return strcpy(text, k->words[number(s, k)]);
+    case SCENARIO_KEY_QUEUE: return print_queue(s, text);
+    case SCENARIO_KEY_SIZE: return print_size(s, text);
+    case SCENARIO_KEY_LOSS: {
+        const double *loss = field_const(s, k);
+
+        return quantity_print(QUANTITY_RATIO, (int64_t)(*loss * 1e6 + 0.5), text);
+    }
+    default:
+        if (k->never && number(s, k) == NS_NEVER)
+            return strcpy(text, k->never);
+        return quantity_print(quantity_of(k), number(s, k), text);
+    }
+}
+
+bool scenario_key_equal(const struct scenario *a, const struct scenario *b,
+                        const struct scenario_key *k)
+{
+    char text_a[SCENARIO_VALUE_MAX], text_b[SCENARIO_VALUE_MAX];
+
+    return !strcmp(scenario_key_print(a, k, text_a), scenario_key_print(b, k, text_b));
+}

@@ -1,0 +1,659 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "testbed/scenario/scenario_read.h"
+
+#include "agents/base/err.h"
+#include "testbed/scenario/nearest.h"
+
+#include <libfyaml.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEY_TEXT_MAX 63
+
+struct reader {
+    struct scenario_file *file;
+    struct scenario_errors *errors;
+    bool seen_flows, seen_grid, seen_group[SCENARIO_KEYS_MAX];
+    bool no_memory;
+};
+
+static bool is_media_or_data(const struct scenario_key *k)
+{
+    return scenario_key_in_group(k, "media") || scenario_key_in_group(k, "data");
+}
+
+/* The place of a node: its own token's, or its first child's, or that of what leads to it. */
+static struct scenario_source source_of(struct fy_node *node, struct scenario_source fallback)
+{
+    for (int depth = 0; node && depth < 64; depth++) {
+        void *iterator = NULL;
+
+        if (fy_node_is_scalar(node)) {
+            const struct fy_mark *mark = fy_token_start_mark(fy_node_get_scalar_token(node));
+
+            if (mark)
+                return (struct scenario_source){.line = (size_t)mark->line + 1,
+                                                .column = (size_t)mark->column + 1};
+            return fallback;
+        }
+        if (fy_node_is_sequence(node))
+            node = fy_node_sequence_iterate(node, &iterator);
+        else
+            node = fy_node_pair_key(fy_node_mapping_iterate(node, &iterator));
+    }
+    return fallback;
+}
+
+/* Copies a plain scalar to text[size]. Reports anything else and returns false. */
+static bool scalar_text(struct reader *r, struct fy_node *node, struct scenario_source at,
+                        const char *what, char *text, size_t size)
+{
+    size_t len = 0;
+    const char *value;
+
+    if (!node || !fy_node_is_scalar(node)) {
+        scenario_errors_add(r->errors, at, "%s is a list or a mapping; allowed is one value", what);
+        return false;
+    }
+    if (fy_node_is_alias(node)) {
+        scenario_errors_add(r->errors, at, "%s is an alias (*name); allowed is a value", what);
+        return false;
+    }
+    if (fy_node_get_tag_token(node)) {
+        scenario_errors_add(r->errors, at, "%s has a tag (!name); allowed is a plain value", what);
+        return false;
+    }
+    value = fy_node_get_scalar(node, &len);
+    if (!value)
+        len = 0;
+    if (len >= size || (value && memchr(value, '\0', len))) {
+        scenario_errors_add(r->errors, at, "%s is not a text of at most %zu bytes", what, size - 1);
+        return false;
+    }
+    if (len > 0)
+        memcpy(text, value, len);
+    text[len] = '\0';
+    return true;
+}
+
+static void report_unknown(struct reader *r, struct scenario_source at, const char *key,
+                           const char *const *allowed)
+{
+    const char *nearest = nearest_word(key, allowed);
+    char list[240] = "";
+    size_t used = 0;
+
+    for (size_t i = 0; allowed[i] && used < sizeof(list); i++)
+        used +=
+            (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", i ? ", " : "", allowed[i]);
+    if (nearest)
+        scenario_errors_add(r->errors, at,
+                            "unknown key \"%.40s\", did you mean \"%s\"?; allowed: %s", key,
+                            nearest, list);
+    else
+        scenario_errors_add(r->errors, at, "unknown key \"%.40s\"; allowed: %s", key, list);
+}
+
+static void read_value(struct reader *r, const struct scenario_key *k, struct fy_node *node,
+                       struct scenario_source key_at)
+{
+    struct scenario_source at = source_of(node, key_at);
+    size_t i = scenario_key_index(k);
+    char text[SCENARIO_VALUE_MAX + 64], message[320];
+
+    if (r->file->keys[i].set) {
+        scenario_errors_add(r->errors, key_at, "%s is given twice", k->name);
+        return;
+    }
+    r->file->keys[i].set = true;
+    r->file->keys[i].at = at;
+    r->file->keys[i].bad = true;
+    if (!scalar_text(r, node, at, k->name, text, sizeof(text)))
+        return;
+    if (text[0] == '\0' && k->type != SCENARIO_KEY_TEXT) {
+        char allowed[160];
+
+        scenario_key_allowed(k, allowed, sizeof(allowed));
+        scenario_errors_add(r->errors, key_at, "%s has no value; allowed: %s", k->name, allowed);
+        return;
+    }
+    if (scenario_key_set(&r->file->scenario, k, text, message, sizeof(message)))
+        scenario_errors_add(r->errors, at, "%s", message);
+    else
+        r->file->keys[i].bad = false;
+}
+
+/* The names allowed in a mapping: keys of group (NULL: keys without a group, groups, and the two
+ * lists). words has room for the table and is NULL terminated. */
+static void allowed_words(const char *group, const char **words, char group_names[][16])
+{
+    const struct scenario_key *previous = NULL;
+    size_t n = 0, groups = 0;
+
+    for (size_t i = 0; i < scenario_key_count(); i++) {
+        const struct scenario_key *k = scenario_key_at(i);
+        size_t len = scenario_key_group_len(k);
+
+        if (group ? scenario_key_in_group(k, group) : len == 0) {
+            words[n++] = scenario_key_leaf(k);
+        } else if (!group && !is_media_or_data(k) &&
+                   (!previous || strncmp(previous->name, k->name, len + 1) != 0)) {
+            snprintf(group_names[groups], 16, "%.*s", (int)len, k->name);
+            words[n++] = group_names[groups++];
+        }
+        previous = k;
+    }
+    if (group && (!strcmp(group, "media") || !strcmp(group, "data"))) {
+        words[n++] = "kind";
+    } else if (!group) {
+        words[n++] = "flows";
+        words[n++] = "grid";
+    }
+    words[n] = NULL;
+}
+
+static const struct scenario_key *find_in_group(const char *group, const char *leaf)
+{
+    char name[2 * KEY_TEXT_MAX];
+
+    snprintf(name, sizeof(name), "%s.%s", group, leaf);
+    return scenario_key_find(name);
+}
+
+/* What to do with one key of a mapping. */
+typedef void read_pair(struct reader *r, void *ctx, const char *key, struct fy_node *value,
+                       struct scenario_source key_at);
+
+/* Calls each for every pair whose key can be read. */
+static void read_mapping(struct reader *r, struct fy_node *node, struct scenario_source at,
+                         read_pair *each, void *ctx)
+{
+    struct fy_node_pair *pair;
+    void *iterator = NULL;
+
+    while ((pair = fy_node_mapping_iterate(node, &iterator))) {
+        struct fy_node *key = fy_node_pair_key(pair);
+        struct scenario_source key_at = source_of(key, at);
+        char text[KEY_TEXT_MAX + 1];
+
+        if (scalar_text(r, key, key_at, "a key", text, sizeof(text)))
+            each(r, ctx, text, fy_node_pair_value(pair), key_at);
+    }
+}
+
+static void read_group_pair(struct reader *r, void *ctx, const char *key, struct fy_node *value,
+                            struct scenario_source key_at)
+{
+    const char *group = ctx;
+    const struct scenario_key *k = find_in_group(group, key);
+
+    if (k) {
+        read_value(r, k, value, key_at);
+    } else if (strcmp(key, "kind") != 0 || (strcmp(group, "media") && strcmp(group, "data"))) {
+        const char *words[SCENARIO_KEYS_MAX + 3];
+        char names[SCENARIO_KEYS_MAX][16];
+
+        allowed_words(group, words, names);
+        report_unknown(r, key_at, key, words);
+    }
+}
+
+/* The index of a group's first key, or the number of keys when there is no such group. */
+static size_t group_index(const char *name)
+{
+    size_t i = 0;
+
+    while (i < scenario_key_count() && (!scenario_key_in_group(scenario_key_at(i), name) ||
+                                        is_media_or_data(scenario_key_at(i))))
+        i++;
+    return i;
+}
+
+static void read_group(struct reader *r, char *name, size_t index, struct fy_node *node,
+                       struct scenario_source key_at)
+{
+    if (r->seen_group[index]) {
+        scenario_errors_add(r->errors, key_at, "%s is given twice", name);
+        return;
+    }
+    r->seen_group[index] = true;
+    if (!node || !fy_node_is_mapping(node)) {
+        scenario_errors_add(r->errors, source_of(node, key_at),
+                            "%s is one value or a list; allowed is a mapping of its keys", name);
+        return;
+    }
+    read_mapping(r, node, key_at, read_group_pair, name);
+}
+
+/* The kind of a flow as "media" or "data", or NULL after an error. */
+static const char *flow_kind(struct reader *r, struct fy_node *node, struct scenario_source at)
+{
+    struct fy_node *kind = NULL;
+    struct fy_node_pair *pair;
+    struct scenario_source kind_at = at;
+    void *iterator = NULL;
+    char text[KEY_TEXT_MAX + 1];
+
+    while ((pair = fy_node_mapping_iterate(node, &iterator))) {
+        struct fy_node *key = fy_node_pair_key(pair);
+        size_t len = 0;
+        const char *name = key && fy_node_is_scalar(key) ? fy_node_get_scalar(key, &len) : NULL;
+
+        if (!name || len != 4 || memcmp(name, "kind", 4) != 0)
+            continue;
+        if (kind)
+            scenario_errors_add(r->errors, source_of(key, at), "kind is given twice");
+        kind = fy_node_pair_value(pair);
+        kind_at = source_of(kind, source_of(key, at));
+    }
+    if (!kind) {
+        scenario_errors_add(r->errors, at, "a flow has no kind; allowed: kind: media, kind: data");
+        return NULL;
+    }
+    if (!scalar_text(r, kind, kind_at, "kind", text, sizeof(text)))
+        return NULL;
+    if (!strcmp(text, "media"))
+        return "media";
+    if (!strcmp(text, "data"))
+        return "data";
+    scenario_errors_add(r->errors, kind_at, "kind: \"%.40s\" is unknown; allowed: media, data",
+                        text);
+    return NULL;
+}
+
+static void read_flow(struct reader *r, struct fy_node *node, struct scenario_source flows_at)
+{
+    struct scenario_source at = source_of(node, flows_at), *place;
+    const char *kind;
+    char group[8];
+
+    r->file->flows_bad = true;
+    if (!fy_node_is_mapping(node)) {
+        scenario_errors_add(r->errors, at,
+                            "a flow is a mapping; allowed: {kind: media, ...} or "
+                            "{kind: data, ...}");
+        return;
+    }
+    kind = flow_kind(r, node, at);
+    if (!kind)
+        return;
+    place = !strcmp(kind, "media") ? &r->file->media : &r->file->data;
+    if (place->line > 0) {
+        scenario_errors_add(r->errors, at, "a second flow of kind %s; allowed is one", kind);
+        return;
+    }
+    *place = at;
+    if (place == &r->file->media)
+        r->file->scenario.media = true;
+    snprintf(group, sizeof(group), "%s", kind);
+    read_mapping(r, node, at, read_group_pair, group);
+}
+
+static void read_flows(struct reader *r, struct fy_node *node, struct scenario_source key_at)
+{
+    struct fy_node *flow;
+    void *iterator = NULL;
+    bool bad = false;
+
+    if (r->seen_flows) {
+        scenario_errors_add(r->errors, key_at, "flows is given twice");
+        return;
+    }
+    r->seen_flows = true;
+    r->file->flows = key_at;
+    if (!node || !fy_node_is_sequence(node)) {
+        scenario_errors_add(r->errors, source_of(node, key_at),
+                            "flows is not a list; allowed: a list of {kind: media, ...} and {kind: "
+                            "data, ...}");
+        r->file->flows_bad = true;
+        return;
+    }
+    while ((flow = fy_node_sequence_iterate(node, &iterator))) {
+        size_t before = r->errors->count;
+
+        read_flow(r, flow, key_at);
+        bad |= r->errors->count != before;
+    }
+    r->file->flows_bad = bad;
+}
+
+static void read_axis_value(struct reader *r, struct scenario_axis *axis, struct fy_node *node,
+                            struct scenario_source key_at)
+{
+    struct scenario_source at = source_of(node, key_at);
+    struct scenario scratch = scenario_default(), other;
+    char text[SCENARIO_VALUE_MAX], message[320], what[96];
+
+    snprintf(what, sizeof(what), "a value of %s", axis->key->name);
+    if (!scalar_text(r, node, at, what, text, sizeof(text)))
+        return;
+    if (scenario_key_set(&scratch, axis->key, text, message, sizeof(message))) {
+        scenario_errors_add(r->errors, at, "%s", message);
+        return;
+    }
+    for (size_t i = 0; i < axis->count; i++) {
+        other = scratch;
+        scenario_key_set(&other, axis->key, axis->values[i].text, message, sizeof(message));
+        if (scenario_key_equal(&scratch, &other, axis->key)) {
+            scenario_errors_add(r->errors, at, "%s: \"%.40s\" is in the list twice",
+                                axis->key->name, text);
+            return;
+        }
+    }
+    axis->values[axis->count].at = at;
+    axis->values[axis->count].text = strdup(text);
+    if (axis->values[axis->count].text)
+        axis->count++;
+    else
+        r->no_memory = true;
+}
+
+static void read_axis_values(struct reader *r, struct scenario_axis *axis, struct fy_node *node,
+                             struct scenario_source key_at)
+{
+    struct fy_node *item;
+    void *iterator = NULL;
+    int count = node && fy_node_is_sequence(node) ? fy_node_sequence_item_count(node) : -1;
+
+    if (count <= 0 || count > SCENARIO_AXIS_VALUES_MAX) {
+        scenario_errors_add(r->errors, source_of(node, key_at),
+                            "grid: %s has no list of values; allowed: a list of 1 to %d, such as "
+                            "[%s]",
+                            axis->key->name, SCENARIO_AXIS_VALUES_MAX, axis->key->preset);
+        return;
+    }
+    axis->values = calloc((size_t)count, sizeof(*axis->values));
+    if (!axis->values) {
+        r->no_memory = true;
+        return;
+    }
+    while ((item = fy_node_sequence_iterate(node, &iterator)))
+        read_axis_value(r, axis, item, key_at);
+}
+
+static void report_unknown_axis(struct reader *r, const char *key, struct scenario_source key_at)
+{
+    const char *words[SCENARIO_KEYS_MAX + 1], *nearest;
+    size_t n = 0;
+
+    for (size_t i = 0; i < scenario_key_count(); i++) {
+        if (!scenario_key_at(i)->fixed)
+            words[n++] = scenario_key_at(i)->name;
+    }
+    words[n] = NULL;
+    nearest = nearest_word(key, words);
+    scenario_errors_add(r->errors, key_at,
+                        "grid: unknown key \"%.40s\"%s%s%s; allowed: any key of `muxbed keys` but "
+                        "name, description and runs",
+                        key, nearest ? ", did you mean \"" : "", nearest ? nearest : "",
+                        nearest ? "\"?" : "");
+}
+
+static void read_axis(struct reader *r, void *ctx, const char *key, struct fy_node *value,
+                      struct scenario_source key_at)
+{
+    const struct scenario_key *k = scenario_key_find(key);
+    struct scenario_file *f = r->file;
+    size_t before;
+
+    (void)ctx;
+    if (!k) {
+        report_unknown_axis(r, key, key_at);
+        return;
+    }
+    if (k->fixed) {
+        scenario_errors_add(r->errors, key_at,
+                            "grid: %s is the same for every cell; allowed: any "
+                            "key but name, description and runs",
+                            key);
+        return;
+    }
+    for (size_t i = 0; i < f->axis_count; i++) {
+        if (f->axes[i].key == k) {
+            scenario_errors_add(r->errors, key_at, "grid: %s is given twice", key);
+            return;
+        }
+    }
+    before = r->errors->count;
+    f->axes[f->axis_count].key = k;
+    read_axis_values(r, &f->axes[f->axis_count++], value, key_at);
+    if (r->errors->count != before)
+        f->keys[scenario_key_index(k)].bad = true;
+}
+
+static void read_grid(struct reader *r, struct fy_node *node, struct scenario_source key_at)
+{
+    void *iterator = NULL;
+
+    if (r->seen_grid) {
+        scenario_errors_add(r->errors, key_at, "grid is given twice");
+        return;
+    }
+    r->seen_grid = true;
+    if (!node || !fy_node_is_mapping(node) || !fy_node_mapping_iterate(node, &iterator)) {
+        scenario_errors_add(r->errors, source_of(node, key_at),
+                            "grid is empty or no mapping; allowed: {path.rate: [1mbit, 5mbit], "
+                            "...}");
+        return;
+    }
+    read_mapping(r, node, key_at, read_axis, NULL);
+}
+
+static void read_root_pair(struct reader *r, void *ctx, const char *key, struct fy_node *value,
+                           struct scenario_source key_at)
+{
+    const struct scenario_key *k = strchr(key, '.') ? NULL : scenario_key_find(key);
+    const char *words[SCENARIO_KEYS_MAX + 3];
+    char names[SCENARIO_KEYS_MAX][16];
+    size_t group = group_index(key);
+
+    (void)ctx;
+    if (k) {
+        read_value(r, k, value, key_at);
+    } else if (!strcmp(key, "flows")) {
+        read_flows(r, value, key_at);
+    } else if (!strcmp(key, "grid")) {
+        read_grid(r, value, key_at);
+    } else if (group < scenario_key_count()) {
+        char name[KEY_TEXT_MAX + 1];
+
+        snprintf(name, sizeof(name), "%s", key);
+        read_group(r, name, group, value, key_at);
+    } else if (scenario_key_find(key)) {
+        const char *dot = strchr(key, '.');
+
+        scenario_errors_add(r->errors, key_at,
+                            "\"%s\" is not written so in a file; allowed: %s%.*s: {%s: ...}", key,
+                            is_media_or_data(scenario_key_find(key)) ? "flows with kind " : "",
+                            (int)(dot - key), key, dot + 1);
+    } else {
+        allowed_words(NULL, words, names);
+        report_unknown(r, key_at, key, words);
+    }
+}
+
+static const struct scenario_source start_of_file = {.line = 1, .column = 1};
+
+static void read_document(struct reader *r, struct fy_document *doc)
+{
+    struct fy_node *root = fy_document_root(doc);
+
+    r->file->root = source_of(root, start_of_file);
+    if (!root || !fy_node_is_mapping(root)) {
+        scenario_errors_add(r->errors, r->file->root,
+                            "this is no scenario; allowed: a YAML mapping with the keys path, "
+                            "flows, ...");
+        r->file->flows_bad = true;
+        return;
+    }
+    read_mapping(r, root, r->file->root, read_root_pair, NULL);
+}
+
+/* libfyaml reads C strings in places, and control characters are no YAML anyway. */
+static bool check_bytes(const char *text, size_t len, struct scenario_errors *errors)
+{
+    struct scenario_source at = start_of_file;
+
+    if (len > SCENARIO_FILE_BYTES_MAX) {
+        scenario_errors_add(errors, at, "the file is too long; allowed: %d bytes",
+                            SCENARIO_FILE_BYTES_MAX);
+        return false;
+    }
+    for (size_t i = 0; i < len; i++) {
+        unsigned char c = (unsigned char)text[i];
+
+        if ((c < ' ' && c != '\t' && c != '\n' && c != '\r') || c == 0x7f) {
+            scenario_errors_add(errors, at, "byte 0x%02x is no text; allowed: YAML in UTF-8", c);
+            return false;
+        }
+        if (c == '\n') {
+            at.line++;
+            at.column = 1;
+        } else if ((c & 0xc0) != 0x80) {
+            at.column++;
+        }
+    }
+    return true;
+}
+
+static void report_syntax(struct fy_diag *diag, struct scenario_errors *errors)
+{
+    struct fy_diag_error *e;
+    void *iterator = NULL;
+    bool any = false;
+
+    while ((e = fy_diag_errors_iterate(diag, &iterator))) {
+        struct scenario_source at = {.line = e->line > 0 ? (size_t)e->line : 1,
+                                     .column = e->column > 0 ? (size_t)e->column : 1};
+
+        scenario_errors_add(errors, at, "not YAML: %s", e->msg ? e->msg : "syntax error");
+        any = true;
+    }
+    if (!any)
+        scenario_errors_add(errors, start_of_file, "not YAML; allowed: a YAML mapping");
+}
+
+static void read_text(struct reader *r, struct fy_parser *parser, struct fy_diag *diag)
+{
+    struct fy_document *doc = fy_parse_load_document(parser), *second;
+
+    if (doc) {
+        read_document(r, doc);
+        second = fy_parse_load_document(parser);
+        if (second)
+            scenario_errors_add(r->errors, source_of(fy_document_root(second), r->file->root),
+                                "a second YAML document; allowed is one");
+        fy_parse_document_destroy(parser, second);
+        fy_parse_document_destroy(parser, doc);
+    }
+    if (fy_parser_get_stream_error(parser)) {
+        report_syntax(diag, r->errors);
+        r->file->flows_bad = true;
+    } else if (!doc) {
+        scenario_errors_add(r->errors, start_of_file,
+                            "the file is empty; allowed: a YAML mapping with the keys path, flows, "
+                            "...");
+        r->file->flows_bad = true;
+    }
+}
+
+int scenario_file_init(struct scenario_file *f, const char *text, size_t len,
+                       struct scenario_errors *errors)
+{
+    struct reader r = {.file = f, .errors = errors};
+    struct fy_diag_cfg diag_cfg;
+    struct fy_parse_cfg cfg = {.flags = FYPCF_QUIET | FYPCF_COLLECT_DIAG |
+                                        FYPCF_ALLOW_DUPLICATE_KEYS | FYPCF_JSON_NONE};
+    struct fy_parser *parser = NULL;
+
+    memset(f, 0, sizeof(*f));
+    f->scenario = scenario_default();
+    f->root = start_of_file;
+    if (!check_bytes(text, len, errors)) {
+        f->flows_bad = true;
+        return 0;
+    }
+    fy_diag_cfg_default(&diag_cfg);
+    diag_cfg.fp = NULL;
+    diag_cfg.colorize = false;
+    cfg.diag = fy_diag_create(&diag_cfg);
+    if (!cfg.diag)
+        return ERR_NOMEM;
+    fy_diag_set_collect_errors(cfg.diag, true);
+    parser = fy_parser_create(&cfg);
+    if (parser && !fy_parser_set_string(parser, text, len))
+        read_text(&r, parser, cfg.diag);
+    else
+        r.no_memory = true;
+    fy_parser_destroy(parser);
+    fy_diag_destroy(cfg.diag);
+    return r.no_memory ? ERR_NOMEM : 0;
+}
+
+static void axis_fini(struct scenario_axis *axis)
+{
+    for (size_t i = 0; i < axis->count; i++)
+        free(axis->values[i].text);
+    free(axis->values);
+}
+
+void scenario_file_fini(struct scenario_file *f)
+{
+    for (size_t i = 0; i < f->axis_count; i++)
+        axis_fini(&f->axes[i]);
+    f->axis_count = 0;
+}
+
+/* Leaves the axis with one value, so that cells keep naming it. */
+static int axis_replace(struct scenario_axis *axis, const char *value, struct scenario_source at)
+{
+    struct scenario_axis_value *values = calloc(1, sizeof(*values));
+    char *text = strdup(value);
+
+    if (!values || !text) {
+        free(values);
+        free(text);
+        return ERR_NOMEM;
+    }
+    axis_fini(axis);
+    values[0] = (struct scenario_axis_value){.text = text, .at = at};
+    axis->values = values;
+    axis->count = 1;
+    return 0;
+}
+
+int scenario_file_set(struct scenario_file *f, const char *key, const char *value,
+                      const char *option, struct scenario_errors *errors)
+{
+    const struct scenario_key *k = scenario_key_find(key);
+    struct scenario_source at = {.option = option};
+    const char *words[SCENARIO_KEYS_MAX + 1], *nearest;
+    char message[320];
+    size_t index;
+
+    if (!k) {
+        for (size_t i = 0; i < scenario_key_count(); i++)
+            words[i] = scenario_key_at(i)->name;
+        words[scenario_key_count()] = NULL;
+        nearest = nearest_word(key, words);
+        scenario_errors_add(errors, at,
+                            "unknown key \"%.40s\"%s%s%s; allowed: the keys of `muxbed "
+                            "keys`",
+                            key, nearest ? ", did you mean \"" : "", nearest ? nearest : "",
+                            nearest ? "\"?" : "");
+        return 0;
+    }
+    index = scenario_key_index(k);
+    f->keys[index].at = at;
+    f->keys[index].set = true;
+    f->keys[index].bad = scenario_key_set(&f->scenario, k, value, message, sizeof(message)) != 0;
+    if (f->keys[index].bad) {
+        scenario_errors_add(errors, at, "%s", message);
+        return 0;
+    }
+    for (size_t i = 0; i < f->axis_count; i++) {
+        if (f->axes[i].key == k)
+            return axis_replace(&f->axes[i], value, at);
+    }
+    return 0;
+}
