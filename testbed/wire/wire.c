@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "testbed/wire/wire.h"
+
+#include "agents/base/err.h"
+#include "testbed/wire/frames.h"
+#include "testbed/wire/realtime.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <net/if.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#define BATCH 32
+#define FRAME_MAX 2048
+#define SOCKET_BUFFER_BYTES (16 * 1024 * 1024)
+/* Room for this much more than the delay asks for, should the wire not get to run in time. */
+#define SLACK (500 * NS_PER_MS)
+#define SMALL_FRAMES_BYTES (1024 * 1024) /* small frames take more store than their bytes */
+#define STORE_MAX ((int64_t)256 * 1024 * 1024)
+
+enum { WEST, EAST, SIDES };
+enum { SOURCE_TIMER = SIDES, SOURCE_CONTROL };
+
+struct inbox {
+    struct mmsghdr messages[BATCH];
+    struct iovec iov[BATCH];
+    _Alignas(struct cmsghdr) uint8_t control[BATCH][64];
+    uint8_t data[BATCH][FRAME_MAX];
+};
+
+/* What enters at one side, until it leaves at the other. */
+struct side {
+    int fd;
+    struct frames frames;
+    struct wire_counters counters;
+};
+
+struct wire {
+    struct side sides[SIDES];
+    ns_t delay, armed;
+    int epoll_fd, timer_fd;
+    struct hist late;
+    struct inbox in;
+};
+
+static int failed(struct message *m, const char *what)
+{
+    return message_set(m, ERR_OS, "wire: %s: %s", what, strerror(errno));
+}
+
+static void enlarge(int fd, int forced, int plain)
+{
+    int bytes = SOCKET_BUFFER_BYTES;
+
+    /* Forcing is for root outside of user namespaces only. */
+    if (setsockopt(fd, SOL_SOCKET, forced, &bytes, sizeof bytes)) {
+        (void)setsockopt(fd, SOL_SOCKET, plain, &bytes, sizeof bytes);
+    }
+}
+
+static int open_side(struct side *s, const char *name, struct message *m)
+{
+    struct sockaddr_ll address = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL)};
+    int on = 1;
+
+    /* No protocol yet: nothing is received before the socket is bound to its interface. */
+    s->fd = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (s->fd < 0) {
+        return failed(m, "packet socket");
+    }
+    enlarge(s->fd, SO_RCVBUFFORCE, SO_RCVBUF);
+    enlarge(s->fd, SO_SNDBUFFORCE, SO_SNDBUF);
+    address.sll_ifindex = (int)if_nametoindex(name);
+    if (!address.sll_ifindex ||
+        setsockopt(s->fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &on, sizeof on) ||
+        setsockopt(s->fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on) ||
+        bind(s->fd, (struct sockaddr *)&address, sizeof address)) {
+        return failed(m, name);
+    }
+    return 0;
+}
+
+static int watch(struct wire *w, int fd, uint32_t source)
+{
+    struct epoll_event e = {.events = EPOLLIN, .data.u32 = source};
+
+    return epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, fd, &e);
+}
+
+static void prepare_inbox(struct inbox *in)
+{
+    for (size_t i = 0; i < BATCH; i++) {
+        in->iov[i] = (struct iovec){.iov_base = in->data[i], .iov_len = FRAME_MAX};
+        in->messages[i].msg_hdr.msg_iov = &in->iov[i];
+        in->messages[i].msg_hdr.msg_iovlen = 1;
+        in->messages[i].msg_hdr.msg_control = in->control[i];
+    }
+}
+
+static int open_all(struct wire *w, const struct wire_config *cfg, struct message *m)
+{
+    const char *names[SIDES] = {[WEST] = cfg->west, [EAST] = cfg->east};
+    int64_t bytes = 2 * rate_bytes(cfg->rate, ns_add(cfg->delay, SLACK)) + SMALL_FRAMES_BYTES;
+
+    w->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    w->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    if (w->epoll_fd < 0 || w->timer_fd < 0 || watch(w, w->timer_fd, SOURCE_TIMER)) {
+        return failed(m, "timer");
+    }
+    for (uint32_t i = 0; i < SIDES; i++) {
+        struct side *s = &w->sides[i];
+
+        if (frames_init(&s->frames, (size_t)(bytes < STORE_MAX ? bytes : STORE_MAX))) {
+            return message_set(m, ERR_NOMEM, "wire: out of memory");
+        }
+        if (open_side(s, names[i], m)) {
+            return ERR_OS;
+        }
+        if (watch(w, s->fd, i)) {
+            return failed(m, "epoll");
+        }
+    }
+    return 0;
+}
+
+int wire_open(struct wire **out, const struct wire_config *cfg, struct message *m)
+{
+    struct wire *w = calloc(1, sizeof *w);
+    int rc;
+
+    if (!w) {
+        return message_set(m, ERR_NOMEM, "wire: out of memory");
+    }
+    w->sides[WEST].fd = w->sides[EAST].fd = w->epoll_fd = w->timer_fd = -1;
+    w->delay = cfg->delay;
+    w->armed = NS_NEVER;
+    prepare_inbox(&w->in);
+    rc = open_all(w, cfg, m);
+    if (rc) {
+        wire_close(w);
+        return rc;
+    }
+    *out = w;
+    return 0;
+}
+
+void wire_close(struct wire *w)
+{
+    int fds[] = {w->sides[WEST].fd, w->sides[EAST].fd, w->epoll_fd, w->timer_fd};
+    int saved = errno;
+
+    for (size_t i = 0; i < sizeof fds / sizeof fds[0]; i++) {
+        if (fds[i] >= 0) {
+            close(fds[i]);
+        }
+    }
+    frames_fini(&w->sides[WEST].frames);
+    frames_fini(&w->sides[EAST].frames);
+    free(w);
+    errno = saved;
+}
+
+/* The kernel's receive stamp (wall clock), 0 if there is none. */
+static ns_t stamp_of(struct msghdr *h)
+{
+    struct timespec t;
+
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(h); c; c = CMSG_NXTHDR(h, c)) {
+        if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_TIMESTAMPNS) {
+            memcpy(&t, CMSG_DATA(c), sizeof t);
+            return (ns_t)t.tv_sec * NS_PER_S + t.tv_nsec;
+        }
+    }
+    return 0;
+}
+
+static void accept_frame(struct wire *w, struct side *s, size_t i, ns_t now, ns_t wall_offset)
+{
+    struct msghdr *h = &w->in.messages[i].msg_hdr;
+    ns_t stamp = stamp_of(h), arrival = stamp ? ns_min(stamp - wall_offset, now) : now;
+    size_t len = w->in.messages[i].msg_len;
+
+    if (h->msg_flags & MSG_TRUNC ||
+        !frames_push(&s->frames, arrival + w->delay, w->in.data[i], len)) {
+        s->counters.store_drops++;
+        return;
+    }
+    s->counters.in_frames++;
+    s->counters.in_bytes += len;
+}
+
+static void receive(struct wire *w, struct side *s)
+{
+    int n;
+
+    do {
+        ns_t now;
+
+        for (size_t i = 0; i < BATCH; i++) {
+            w->in.messages[i].msg_hdr.msg_controllen = sizeof w->in.control[i];
+        }
+        n = recvmmsg(s->fd, w->in.messages, BATCH, MSG_DONTWAIT, NULL);
+        now = realtime_mono();
+        for (int i = 0; i < n; i++) {
+            accept_frame(w, s, (size_t)i, now, realtime_wall() - now);
+        }
+    } while (n == BATCH);
+}
+
+/* Sends n frames by fd; a frame that is refused is lost, the ones after it are not. */
+static void send_frames(struct side *s, int fd, const struct frame **list, size_t n)
+{
+    struct mmsghdr messages[BATCH] = {0};
+    struct iovec iov[BATCH];
+    size_t done = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        iov[i] =
+            (struct iovec){.iov_base = (void *)(uintptr_t)list[i]->data, .iov_len = list[i]->len};
+        messages[i].msg_hdr.msg_iov = &iov[i];
+        messages[i].msg_hdr.msg_iovlen = 1;
+    }
+    while (done < n) {
+        int sent = sendmmsg(fd, messages + done, (unsigned)(n - done), MSG_DONTWAIT);
+
+        if (sent > 0) {
+            s->counters.out_frames += (uint64_t)sent;
+            done += (size_t)sent;
+        } else if (errno != EINTR) {
+            s->counters.send_drops++;
+            done++;
+        }
+    }
+}
+
+static void emit_due(struct wire *w, struct side *s, int out_fd)
+{
+    const struct frame *list[BATCH];
+    size_t n, due;
+
+    do {
+        ns_t now = realtime_mono();
+
+        n = frames_peek(&s->frames, list, BATCH);
+        for (due = 0; due < n && list[due]->due <= now; due++) {
+        }
+        if (!due) {
+            return;
+        }
+        send_frames(s, out_fd, list, due);
+        now = realtime_mono();
+        for (size_t i = 0; i < due; i++) {
+            hist_add(&w->late, now - list[i]->due);
+        }
+        frames_pop(&s->frames, due);
+    } while (due == BATCH);
+}
+
+static int arm(struct wire *w)
+{
+    struct itimerspec t = {{0, 0}, {0, 0}};
+    const struct frame *first;
+    ns_t due = NS_NEVER;
+
+    for (int i = 0; i < SIDES; i++) {
+        if (frames_peek(&w->sides[i].frames, &first, 1)) {
+            due = ns_min(due, first->due);
+        }
+    }
+    if (due == w->armed) {
+        return 0;
+    }
+    if (due != NS_NEVER) {
+        t.it_value = realtime_timespec(ns_max(due, 1));
+    }
+    w->armed = due;
+    return timerfd_settime(w->timer_fd, TFD_TIMER_ABSTIME, &t, NULL);
+}
+
+/* Adds what the kernel has dropped since the last call (reading resets its count). */
+static void read_kernel_drops(struct side *s)
+{
+    struct tpacket_stats stats;
+    socklen_t len = sizeof stats;
+
+    if (!getsockopt(s->fd, SOL_PACKET, PACKET_STATISTICS, &stats, &len)) {
+        s->counters.kernel_drops += stats.tp_drops;
+    }
+}
+
+static void reset(struct wire *w)
+{
+    memset(&w->late, 0, sizeof w->late);
+    for (int i = 0; i < SIDES; i++) {
+        struct side *s = &w->sides[i];
+
+        read_kernel_drops(s);
+        s->counters = (struct wire_counters){.in_frames = s->frames.count};
+    }
+}
+
+/* Returns true when the wire is to stop. */
+static bool obey(struct wire *w, int control_fd)
+{
+    char command;
+    ssize_t n = read(control_fd, &command, 1);
+
+    if (n == 1 && command == WIRE_RESET) {
+        reset(w);
+        return false;
+    }
+    return n >= 0 || (errno != EAGAIN && errno != EINTR);
+}
+
+static void timer_fired(struct wire *w)
+{
+    uint64_t ticks;
+
+    (void)!read(w->timer_fd, &ticks, sizeof ticks);
+    w->armed = NS_NEVER;
+}
+
+int wire_run(struct wire *w, int control_fd, struct message *m)
+{
+    struct epoll_event events[SIDES + 2];
+    bool stop = false;
+
+    if (watch(w, control_fd, SOURCE_CONTROL)) {
+        return failed(m, "control");
+    }
+    while (!stop) {
+        int n = arm(w) ? -1 : epoll_wait(w->epoll_fd, events, SIDES + 2, -1);
+
+        if (n < 0 && errno != EINTR) {
+            return failed(m, "wait");
+        }
+        for (int i = 0; i < n; i++) {
+            uint32_t source = events[i].data.u32;
+
+            if (source < SIDES) {
+                receive(w, &w->sides[source]);
+            } else if (source == SOURCE_TIMER) {
+                timer_fired(w);
+            } else {
+                stop = obey(w, control_fd) || stop;
+            }
+        }
+        emit_due(w, &w->sides[WEST], w->sides[EAST].fd);
+        emit_due(w, &w->sides[EAST], w->sides[WEST].fd);
+    }
+    return epoll_ctl(w->epoll_fd, EPOLL_CTL_DEL, control_fd, NULL) ? failed(m, "control") : 0;
+}
+
+void wire_report(struct wire *w, struct wire_report *out)
+{
+    struct wire_counters *to[SIDES] = {[WEST] = &out->eastward, [EAST] = &out->westward};
+
+    *out = (struct wire_report){
+        .late_p50 = hist_quantile(&w->late, 500000),
+        .late_p99 = hist_quantile(&w->late, 990000),
+        .late_max = w->late.max,
+        .late_frames = w->late.count,
+        .realtime = sched_getscheduler(0) == SCHED_FIFO,
+    };
+    for (int i = 0; i < SIDES; i++) {
+        struct side *s = &w->sides[i];
+
+        read_kernel_drops(s);
+        *to[i] = s->counters;
+        to[i]->inside = s->frames.count;
+    }
+}
