@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "testbed/cmd/cmd.h"
+
+#include "testbed/scenario/scenario.h"
+
+#include <argp.h>
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    int *status = state->input;
+    const struct plan_options opt = {.runs = -1, .seed = -1};
+    struct plan *plan;
+
+    switch (key) {
+    case ARGP_KEY_ARG:
+        if (plan_load(&plan, arg, &opt, stderr)) {
+            *status = CMD_EXIT_USAGE;
+            return 0;
+        }
+        printf("%s: good, %zu run%s\n", arg, plan->run_count, plan->run_count == 1 ? "" : "s");
+        plan_free(plan);
+        return 0;
+    case ARGP_KEY_NO_ARGS: argp_error(state, "a scenario file is needed"); return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+int cmd_check(int argc, char **argv)
+{
+    const struct argp argp = {
+        .parser = parse,
+        .args_doc = "FILE...",
+        .doc = "Checks scenario files and reports everything wrong with them.\v"
+               "Exit status: 0 all good, 2 at least one is not.\n\n"
+               "  muxbed check scenarios/*.yaml",
+    };
+    int status = CMD_EXIT_OK;
+
+    argp_parse(&argp, argc, argv, 0, NULL, &status);
+    return status;
+}

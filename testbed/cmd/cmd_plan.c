@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "testbed/cmd/cmd.h"
+#include "testbed/cmd/cmd_select.h"
+
+#include <inttypes.h>
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct cmd_select *select = state->input;
+
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = select; return 0;
+    case ARGP_KEY_ARG:
+        if (select->file)
+            argp_error(state, "one scenario file is enough");
+        select->file = arg;
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static void print_plan(const struct plan *plan)
+{
+    ns_t total = 0;
+    size_t width = 4;
+
+    for (size_t i = 0; i < plan->run_count; i++) {
+        size_t len = (size_t)snprintf(NULL, 0, "%s", plan->runs[i].name);
+
+        width = len > width ? len : width;
+    }
+    printf("%4s  %-*s  %10s  %9s\n", "", (int)width, "run", "seed", "about");
+    for (size_t i = 0; i < plan->run_count; i++) {
+        const struct plan_run *run = &plan->runs[i];
+        ns_t duration = scenario_expected_duration(&run->scenario);
+
+        total = ns_add(total, duration);
+        printf("%4zu  %-*s  %10" PRId64 "  %7.1f s\n", i + 1, (int)width, run->name,
+               run->scenario.seed, ns_to_s(duration));
+    }
+    printf("\n%s: %zu run%s, about %.0f s (%.1f h) in real time\n", plan->base.name,
+           plan->run_count, plan->run_count == 1 ? "" : "s", ns_to_s(total),
+           ns_to_s(total) / 3600.0);
+}
+
+int cmd_plan(int argc, char **argv)
+{
+    static const struct argp_child children[] = {{.argp = &cmd_select_argp}, {0}};
+    const struct argp argp = {
+        .parser = parse,
+        .args_doc = "[SCENARIO.yaml]",
+        .children = children,
+        .doc = "Prints the runs a scenario would make, and about how long they take.\v"
+               "Without a file: scenarios/delayed-file.yaml.\n\n"
+               "  muxbed plan scenarios/paper/grid.yaml --runs 10",
+    };
+    struct cmd_select select;
+    struct plan *plan;
+    int rv;
+
+    cmd_select_init(&select);
+    argp_parse(&argp, argc, argv, 0, NULL, &select);
+    rv = cmd_select_load(&select, &plan);
+    if (rv)
+        return rv;
+    print_plan(plan);
+    plan_free(plan);
+    return CMD_EXIT_OK;
+}

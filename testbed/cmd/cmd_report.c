@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "testbed/cmd/cmd.h"
+
+#include "testbed/cmd/executor.h"
+#include "testbed/cmd/plan_index.h"
+
+#include <argp.h>
+#include <unistd.h>
+
+enum { OPT_JSON = 0x100 };
+
+struct options {
+    const char *dir;
+    bool json;
+};
+
+struct reducing {
+    char analyze[CMD_PATH_MAX];
+    size_t runs, bad;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct options *o = state->input;
+
+    switch (key) {
+    case OPT_JSON: o->json = true; return 0;
+    case ARGP_KEY_ARG:
+        if (o->dir)
+            argp_error(state, "%s: one folder at a time", arg);
+        o->dir = arg;
+        return 0;
+    case ARGP_KEY_NO_ARGS: argp_error(state, "a folder of results is needed"); return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static int reduce(void *ctx, const char *run_dir)
+{
+    struct reducing *r = ctx;
+    const char *const argv[] = {r->analyze, "reduce", run_dir, NULL};
+    char why[400];
+    int status = executor_spawn(argv, -1);
+
+    if (executor_interrupted())
+        return CMD_EXIT_INTERRUPTED;
+    r->runs++;
+    if (status) {
+        r->bad++;
+        fprintf(stderr, "muxbed: %s: analyze reduce ended with status %d\n", run_dir, status);
+    } else if (plan_index_invalid(run_dir, why, sizeof(why))) {
+        r->bad++;
+        fprintf(stderr, "muxbed: %s: invalid: %s\n", run_dir, why);
+    }
+    return 0;
+}
+
+static int report(const struct options *o, const struct reducing *r)
+{
+    const char *const argv[] = {r->analyze, "report", o->json ? "--json" : o->dir,
+                                o->json ? o->dir : NULL, NULL};
+    int status = executor_spawn(argv, STDOUT_FILENO);
+
+    if (executor_interrupted())
+        return CMD_EXIT_INTERRUPTED;
+    if (r->bad > 0 || status > 1 || status < 0)
+        return CMD_EXIT_RUNS;
+    return status;
+}
+
+int cmd_report(int argc, char **argv)
+{
+    static const struct argp_option options[] = {
+        {.name = "json", .key = OPT_JSON, .doc = "The summary as JSON on standard output"},
+        {0},
+    };
+    const struct argp argp = {
+        .options = options,
+        .parser = parse,
+        .args_doc = "DIR",
+        .doc = "Reduces every run in a folder of results again and plots again, without running.\v"
+               "  run-scenario report results/delayed-file-20250101-120000",
+    };
+    struct options o = {0};
+    struct reducing r = {0};
+    char message[CMD_PATH_MAX + 200] = "";
+    int rv;
+
+    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    if (cmd_analyze_path(r.analyze)) {
+        fprintf(stderr, "muxbed: %s is missing; `make` builds it\n", r.analyze);
+        return CMD_EXIT_HOST;
+    }
+    executor_catch_signals();
+    rv = plan_index_each(o.dir, reduce, &r, message, sizeof(message));
+    if (rv < 0) {
+        fprintf(stderr, "muxbed: %s\n", message);
+        return CMD_EXIT_USAGE;
+    }
+    return rv ? rv : report(&o, &r);
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "testbed/cmd/cmd.h"
+
+#include "testbed/cmd/cmd_select.h"
+#include "testbed/cmd/executor.h"
+#include "testbed/cmd/link_choice.h"
+#include "testbed/cmd/out_dir.h"
+
+#include <string.h>
+#include <unistd.h>
+
+enum { OPT_LINK = 0x100, OPT_OUT, OPT_KEYLOG, OPT_QUIET, OPT_JSON };
+
+struct options {
+    struct cmd_select select;
+    const char *link, *out;
+    bool keylog, quiet, json;
+};
+
+static const struct argp_option options[] = {
+    {.name = "link",
+     .key = OPT_LINK,
+     .arg = "KIND",
+     .doc = "auto (default: the first that works here), netem, wire or sim (virtual time, no "
+            "privileges)"},
+    {.name = "out",
+     .key = OPT_OUT,
+     .arg = "DIR",
+     .doc = "Folder of the results, new or empty (default: results/NAME-TIME)"},
+    {.name = "keylog", .key = OPT_KEYLOG, .doc = "Keep TLS secrets, to decrypt the captures"},
+    {.name = "quiet", .key = OPT_QUIET, .doc = "Say nothing unless something is wrong"},
+    {.name = "json", .key = OPT_JSON, .doc = "The summary as JSON on standard output"},
+    {0},
+};
+
+static void set_link(struct options *o, const char *arg, const struct argp_state *state)
+{
+    if (strcmp(arg, "auto") && strcmp(arg, "netem") && strcmp(arg, "wire") && strcmp(arg, "sim"))
+        argp_error(state, "--link %s: unknown; allowed: auto, netem, wire, sim", arg);
+    o->link = arg;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct options *o = state->input;
+
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &o->select; return 0;
+    case ARGP_KEY_ARG:
+        if (o->select.file)
+            argp_error(state, "%s: one scenario file is enough", arg);
+        o->select.file = arg;
+        return 0;
+    case OPT_LINK: set_link(o, arg, state); return 0;
+    case OPT_OUT: o->out = arg; return 0;
+    case OPT_KEYLOG: o->keylog = true; return 0;
+    case OPT_QUIET: o->quiet = true; return 0;
+    case OPT_JSON: o->json = true; return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static void parse_options(struct options *o, int argc, char **argv)
+{
+    static const struct argp_child children[] = {{.argp = &cmd_select_argp}, {0}};
+    const struct argp argp = {
+        .options = options,
+        .parser = parse,
+        .args_doc = "[SCENARIO.yaml]",
+        .children = children,
+        .doc = "Makes every run of a scenario, then prints a table and where the report is.\v"
+               "Without a file: scenarios/delayed-file.yaml.\n\n"
+               "  run-scenario --link sim\n"
+               "  run-scenario scenarios/paper/grid.yaml --runs 10 --link sim\n"
+               "  run-scenario --set path.rate=1mbit --set data.size=endless --set duration=60s\n\n"
+               "Exit status: 0 all well, 2 usage or bad scenario, 3 the host lacks something, 4 "
+               "runs invalid or failed, 130 interrupted.",
+    };
+
+    *o = (struct options){.link = "auto"};
+    cmd_select_init(&o->select);
+    argp_parse(&argp, argc, argv, 0, NULL, o);
+}
+
+/* The table or JSON from the analysis, which also writes the report. */
+static int make_report(const struct options *o, const struct executor *e)
+{
+    const char *const report[] = {e->analyze, "report", o->json ? "--json" : e->out,
+                                  o->json ? e->out : NULL, NULL};
+    int status = executor_spawn(report, o->quiet && !o->json ? -1 : STDOUT_FILENO);
+
+    if (status && !executor_interrupted())
+        fprintf(stderr, "muxbed: analyze report ended with status %d\n", status);
+    return status;
+}
+
+static int finish(const struct options *o, struct executor *e)
+{
+    int status = e->complete > 0 && !e->interrupted ? make_report(o, e) : 0;
+
+    if (!o->quiet)
+        fprintf(stderr, "results: %s\n", e->out);
+    if (executor_interrupted())
+        return CMD_EXIT_INTERRUPTED;
+    if (e->failed + e->invalid > 0)
+        fprintf(stderr, "muxbed: %zu complete, of these %zu invalid; %zu failed\n", e->complete,
+                e->invalid, e->failed);
+    if (e->failed + e->invalid > 0 || status > 1 || status < 0)
+        return CMD_EXIT_RUNS;
+    return status; /* 0, or 1: an expectation failed */
+}
+
+static int run_plan(const struct options *o, const struct plan *plan)
+{
+    struct link_choice choice;
+    struct out_dir out;
+    char analyze[CMD_PATH_MAX];
+    struct executor e = {.keylog = o->keylog, .quiet = o->quiet, .analyze = analyze};
+    int rv;
+
+    if (cmd_analyze_path(analyze)) {
+        fprintf(stderr, "muxbed: %s is missing; `make` builds it\n", analyze);
+        return CMD_EXIT_HOST;
+    }
+    rv = link_choice_make(&choice, o->link, plan);
+    if (!rv)
+        rv = out_dir_open(&out, o->out, plan->base.name);
+    if (rv)
+        return rv;
+    e.link = choice.link;
+    e.link_why = choice.why;
+    e.out = out.path;
+    if (!o->quiet)
+        fprintf(stderr, "%s: %zu run%s on link %s (%s)\n", plan->base.name, plan->run_count,
+                plan->run_count == 1 ? "" : "s", link_choice_name(choice.link), choice.why);
+    executor_catch_signals();
+    rv = executor_run(&e, plan) ? CMD_EXIT_HOST : finish(o, &e);
+    out_dir_close(&out);
+    return rv;
+}
+
+int cmd_run(int argc, char **argv)
+{
+    struct options o;
+    struct plan *plan;
+    int rv;
+
+    parse_options(&o, argc, argv);
+    rv = cmd_select_load(&o.select, &plan);
+    if (rv)
+        return rv;
+    rv = run_plan(&o, plan);
+    plan_free(plan);
+    return rv;
+}

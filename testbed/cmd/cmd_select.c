@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "testbed/cmd/cmd_select.h"
+
+#include "agents/base/err.h"
+#include "testbed/cmd/cmd.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_SCENARIO "scenarios/delayed-file.yaml"
+
+enum { OPT_SET = 0x200, OPT_RUNS, OPT_SEED, OPT_ONLY };
+
+static const struct argp_option options[] = {
+    {.name = "set",
+     .key = OPT_SET,
+     .arg = "KEY=VALUE",
+     .doc = "Override a key of the scenario (repeatable; `muxbed keys` lists them)"},
+    {.name = "runs", .key = OPT_RUNS, .arg = "N", .doc = "Repetitions of every cell"},
+    {.name = "seed", .key = OPT_SEED, .arg = "N", .doc = "Seed of the first repetition"},
+    {.name = "only",
+     .key = OPT_ONLY,
+     .arg = "CELL",
+     .doc = "Only this cell of the grid (`muxbed plan` names them)"},
+    {0},
+};
+
+void cmd_select_init(struct cmd_select *s)
+{
+    *s = (struct cmd_select){.runs = -1, .seed = -1};
+}
+
+int64_t cmd_select_number(const struct argp_state *state, const char *option, const char *text)
+{
+    char *end;
+    long long v;
+
+    errno = 0;
+    v = strtoll(text, &end, 10);
+    if (errno || end == text || *end || v < 0)
+        argp_error(state, "--%s %s: not a whole number; allowed: 0, 1, 2, ...", option, text);
+    return v;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct cmd_select *s = state->input;
+
+    switch (key) {
+    case OPT_SET:
+        if (s->set_count == CMD_SETS_MAX)
+            argp_error(state, "more than %d times --set", CMD_SETS_MAX);
+        s->sets[s->set_count++] = arg;
+        return 0;
+    case OPT_RUNS: s->runs = cmd_select_number(state, "runs", arg); return 0;
+    case OPT_SEED: s->seed = cmd_select_number(state, "seed", arg); return 0;
+    case OPT_ONLY: s->only = arg; return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+const struct argp cmd_select_argp = {.options = options, .parser = parse};
+
+int cmd_select_load(const struct cmd_select *s, struct plan **out)
+{
+    struct plan_options opt = {.sets = s->sets, .runs = s->runs, .seed = s->seed, .only = s->only};
+    char root[CMD_PATH_MAX], path[CMD_PATH_MAX];
+    const char *file = s->file;
+    int rv;
+
+    if (!file) {
+        if (cmd_join(path, cmd_root(root), DEFAULT_SCENARIO))
+            return CMD_EXIT_HOST;
+        file = path;
+    }
+    rv = plan_load(out, file, &opt, stderr);
+    return !rv ? 0 : rv == ERR_CONFIG ? CMD_EXIT_USAGE : CMD_EXIT_HOST;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The options that say which runs of which scenario: shared by the commands that plan. */
+#ifndef TESTBED_CMD_CMD_SELECT_H
+#define TESTBED_CMD_CMD_SELECT_H
+
+#include "testbed/scenario/scenario.h"
+
+#include <argp.h>
+
+#define CMD_SETS_MAX 64
+
+struct cmd_select {
+    const char *file; /* NULL: the default scenario */
+    const char *sets[CMD_SETS_MAX + 1];
+    size_t set_count;
+    int64_t runs, seed; /* -1: as in the file */
+    const char *only;
+};
+
+/* Parses --set, --runs, --seed, --only; its input is a struct cmd_select. */
+extern const struct argp cmd_select_argp;
+
+void cmd_select_init(struct cmd_select *s);
+/* A whole number >= 0 given to an option; ends the program with a usage error otherwise. */
+int64_t cmd_select_number(const struct argp_state *state, const char *option, const char *text);
+/* Reads the selected scenario. Errors go to standard error. Returns 0 or an exit code. */
+int cmd_select_load(const struct cmd_select *s, struct plan **out);
+
+#endif

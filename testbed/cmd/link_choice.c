@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "testbed/cmd/link_choice.h"
+
+#include "testbed/cmd/cmd.h"
+
+#include <string.h>
+
+const char *link_choice_name(enum run_link link)
+{
+    switch (link) {
+    case RUN_LINK_NETEM: return "netem";
+    case RUN_LINK_WIRE: return "wire";
+    case RUN_LINK_SIM: return "sim";
+    }
+    return "?";
+}
+
+static bool has_loss(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->run_count; i++) {
+        if (plan->runs[i].scenario.path_loss > 0)
+            return true;
+    }
+    return false;
+}
+
+static bool works(enum run_link link, char *message, size_t len)
+{
+    message[0] = '\0';
+    return run_netns_probe(link, message, len) >= 0;
+}
+
+static int choose_first(struct link_choice *c, const struct plan *plan)
+{
+    char netem[256], wire[256];
+
+    c->link = RUN_LINK_SIM;
+    if (has_loss(plan)) {
+        snprintf(c->why, sizeof(c->why), "path.loss needs the simulated link");
+    } else if (works(RUN_LINK_NETEM, netem, sizeof(netem))) {
+        c->link = RUN_LINK_NETEM;
+        snprintf(c->why, sizeof(c->why), "netem works here");
+    } else if (works(RUN_LINK_WIRE, wire, sizeof(wire))) {
+        c->link = RUN_LINK_WIRE;
+        snprintf(c->why, sizeof(c->why), "no netem here (%s)", netem);
+    } else {
+        snprintf(c->why, sizeof(c->why), "no real link here: netem (%s), wire (%s)", netem, wire);
+    }
+    return 0;
+}
+
+int link_choice_make(struct link_choice *c, const char *wanted, const struct plan *plan)
+{
+    char message[256];
+
+    if (!strcmp(wanted, "auto"))
+        return choose_first(c, plan);
+    c->link = !strcmp(wanted, "netem")  ? RUN_LINK_NETEM
+              : !strcmp(wanted, "wire") ? RUN_LINK_WIRE
+                                        : RUN_LINK_SIM;
+    snprintf(c->why, sizeof(c->why), "asked for");
+    if (c->link == RUN_LINK_SIM)
+        return 0;
+    if (has_loss(plan)) {
+        fprintf(stderr, "muxbed: path.loss works on simulated links only; allowed: --link sim\n");
+        return CMD_EXIT_USAGE;
+    }
+    if (works(c->link, message, sizeof(message)))
+        return 0;
+    fprintf(stderr, "muxbed: links of kind %s do not work here: %s\n", wanted, message);
+    return CMD_EXIT_HOST;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Which kind of link a plan runs on: what the user asked for, or the first that works here. */
+#ifndef TESTBED_CMD_LINK_CHOICE_H
+#define TESTBED_CMD_LINK_CHOICE_H
+
+#include "testbed/run/run.h"
+
+struct link_choice {
+    enum run_link link;
+    char why[600]; /* one line for the manifest */
+};
+
+/* wanted is "auto", "netem", "wire" or "sim". Returns 0 or an exit code, having said on standard
+ * error what is missing. */
+int link_choice_make(struct link_choice *c, const char *wanted, const struct plan *plan);
+const char *link_choice_name(enum run_link link);
+
+#endif
