@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* build/analyze: reduces run folders and reports on plans. */
+#include "agents/base/err.h"
+#include "analysis/metrics/reduce.h"
+#include "analysis/report/report.h"
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PATH_BYTES 4096
+#define EXIT_USAGE 2
+/* The templates lie in analysis/plots of the checkout that the program was built in. */
+#define TEMPLATES "analysis/plots"
+#define TEMPLATES_LEVELS 4
+
+enum { OPTION_JSON = 256, OPTION_AGAIN, OPTION_NO_PLOTS, OPTION_TEMPLATES };
+
+struct arguments {
+    struct report_options report;
+    char **words; /* command and folders */
+    int count;
+    bool plots;
+};
+
+static const struct argp_option options[] = {
+    {"json", OPTION_JSON, NULL, 0, "report: print summary.json instead of the table", 0},
+    {"quiet", 'q', NULL, 0, "print nothing", 0},
+    {"again", OPTION_AGAIN, NULL, 0, "report: reduce also the runs that have been reduced", 0},
+    {"no-plots", OPTION_NO_PLOTS, NULL, 0, "report: draw nothing", 0},
+    {"templates", OPTION_TEMPLATES, "DIR", 0, "report: folder of the plots' templates", 0},
+    {0},
+};
+
+static error_t parse(int key, char *value, struct argp_state *state)
+{
+    struct arguments *a = state->input;
+
+    switch (key) {
+    case OPTION_JSON: a->report.json = true; return 0;
+    case 'q': a->report.quiet = true; return 0;
+    case OPTION_AGAIN: a->report.again = true; return 0;
+    case OPTION_NO_PLOTS: a->plots = false; return 0;
+    case OPTION_TEMPLATES: a->report.templates = value; return 0;
+    case ARGP_KEY_ARGS:
+        a->words = state->argv + state->next;
+        a->count = state->argc - state->next;
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp parser = {
+    .options = options,
+    .parser = parse,
+    .args_doc = "reduce RUNDIR...\nreport PLANDIR",
+    .doc = "reduce: writes metrics.json and the series of each run folder.\n"
+           "report: writes summary.json, summary.csv, plots and report.html of a plan's folder, "
+           "reducing first what has not been, and prints a table.",
+};
+
+/* Looks for the templates above the program. Returns whether they are there. */
+static bool find_templates(char *out, size_t len)
+{
+    char program[PATH_BYTES];
+    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+
+    if (n < 0) {
+        return false;
+    }
+    program[n] = '\0';
+    for (int level = 0; level <= TEMPLATES_LEVELS; level++) {
+        char *slash = strrchr(program, '/');
+
+        if (!slash) {
+            return false;
+        }
+        *slash = '\0';
+        if (snprintf(out, len, "%s/" TEMPLATES, program) < (int)len && access(out, R_OK) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int reduce(const struct arguments *a)
+{
+    int status = EXIT_SUCCESS;
+
+    for (int i = 1; i < a->count; i++) {
+        struct fault f;
+
+        if (reduce_run(a->words[i], NULL, &f)) {
+            fprintf(stderr, "analyze: %s\n", f.text);
+            status = EXIT_FAILURE;
+        }
+    }
+    return status;
+}
+
+static int report(struct arguments *a)
+{
+    char templates[PATH_BYTES];
+    struct fault f;
+
+    if (a->plots && !a->report.templates) {
+        if (!find_templates(templates, sizeof templates)) {
+            fputs("analyze: " TEMPLATES " not found above this program; say --templates DIR\n",
+                  stderr);
+            return EXIT_FAILURE;
+        }
+        a->report.templates = templates;
+    }
+    if (!a->plots) {
+        a->report.templates = NULL;
+    }
+    if (report_make(a->words[1], &a->report, stdout, &f)) {
+        fprintf(stderr, "analyze: %s\n", f.text);
+        return EXIT_FAILURE;
+    }
+    return EXIT_SUCCESS;
+}
+
+int main(int argc, char **argv)
+{
+    struct arguments a = {.plots = true};
+
+    argp_err_exit_status = EXIT_USAGE;
+    if (argp_parse(&parser, argc, argv, 0, NULL, &a)) {
+        return EXIT_USAGE;
+    }
+    if (a.count >= 2 && strcmp(a.words[0], "reduce") == 0) {
+        return reduce(&a);
+    }
+    if (a.count == 2 && strcmp(a.words[0], "report") == 0) {
+        return report(&a);
+    }
+    argp_help(&parser, stderr, ARGP_HELP_USAGE | ARGP_HELP_SEE, argv[0]);
+    return EXIT_USAGE;
+}

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analysis/ingest/run_data.h"
+
+#include "agents/base/err.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PATH_BYTES 4096
+
+static const char *const agent_names[RUN_AGENTS] = {"sender", "receiver", "testbed"};
+
+/* What is read of each agent. needed: a valid run always has it; needs_media: if it has media. */
+static const struct {
+    enum run_agent agent;
+    enum record_kind kind;
+    bool needed, needs_media;
+} sources[] = {
+    {RUN_SENDER, RECORD_PACKET_SENT, true, false},
+    {RUN_SENDER, RECORD_RTP_SENT, true, true},
+    {RUN_SENDER, RECORD_RATE, false, false},
+    {RUN_SENDER, RECORD_RTT, false, false},
+    {RUN_SENDER, RECORD_FILE, false, false},
+    {RUN_SENDER, RECORD_EVENT, false, false},
+    {RUN_RECEIVER, RECORD_PACKET_RECEIVED, true, false},
+    {RUN_RECEIVER, RECORD_RTP_RECEIVED, true, true},
+    {RUN_RECEIVER, RECORD_FRAME_RECEIVED, false, false},
+    {RUN_RECEIVER, RECORD_FREEZE, false, false},
+    {RUN_RECEIVER, RECORD_MESSAGE_RECEIVED, false, false},
+    {RUN_RECEIVER, RECORD_FILE, false, false},
+};
+
+static int load_tables(struct run_data *d, const char *dir, struct fault *f)
+{
+    char path[PATH_BYTES];
+
+    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
+        struct table *t = &d->tables[sources[i].agent][sources[i].kind];
+        int rc;
+
+        snprintf(path, sizeof path, "%s/%s.%s.csv", dir, agent_names[sources[i].agent],
+                 record_schemas[sources[i].kind].name);
+        rc = table_read(t, sources[i].kind, path, f);
+        if (rc) {
+            return rc;
+        }
+        if (!t->schema && sources[i].needed && d->info.invalid_count == 0 &&
+            (d->info.has_media || !sources[i].needs_media)) {
+            return fault_set(f, ERR_MALFORMED, "%s: missing, but the run says it is valid", path);
+        }
+    }
+    return 0;
+}
+
+static int index_digests(struct join *j, const struct capture_trace *t)
+{
+    int rc = join_init(j, t->count);
+
+    if (rc) {
+        return rc;
+    }
+    for (size_t i = 0; i < t->count; i++) {
+        j->entries[i] = (struct join_entry){t->packets[i].digest, (uint32_t)i};
+    }
+    join_sort(j);
+    return 0;
+}
+
+/* The captures of one direction at both ends, where the packets are sent and where they arrive. */
+struct ends {
+    const struct capture_trace *from, *to;
+    struct join from_digests, to_digests;
+};
+
+static int ends_init(struct ends *e, const struct capture_trace *from,
+                     const struct capture_trace *to)
+{
+    int rc;
+
+    *e = (struct ends){.from = from, .to = to};
+    rc = index_digests(&e->from_digests, from);
+    return rc ? rc : index_digests(&e->to_digests, to);
+}
+
+static void ends_fini(struct ends *e)
+{
+    join_fini(&e->from_digests);
+    join_fini(&e->to_digests);
+}
+
+static int build_trace(struct run_trace *out, const struct ends *e, const struct run_info *info)
+{
+    size_t n = e->from->count;
+    uint32_t *to = calloc(n ? n : 1, sizeof *to);
+
+    out->packets = calloc(n ? n : 1, sizeof *out->packets);
+    if (!to || !out->packets) {
+        free(to);
+        return ERR_NOMEM;
+    }
+    out->count = n;
+    out->arrived = join_pair(&e->from_digests, &e->to_digests, to);
+    out->unsent = e->to->count - out->arrived;
+    for (size_t i = 0; i < n; i++) {
+        out->packets[i] = (struct run_packet){
+            .sent = run_info_time(info, e->from->packets[i].wall_ns),
+            .received =
+                to[i] == JOIN_NONE ? NS_NEVER : run_info_time(info, e->to->packets[to[i]].wall_ns),
+            .ip_bytes = (int32_t)e->from->packets[i].ip_bytes};
+    }
+    free(to);
+    return 0;
+}
+
+/* Which captured datagram each record is about: to[row], or JOIN_NONE. The caller frees it. */
+static int match_records(uint32_t **to, const struct table *records, const struct join *digests)
+{
+    const int64_t *digest = table_column(records, "digest");
+    struct join rows;
+    int rc = join_init(&rows, records->rows);
+
+    *to = NULL;
+    if (rc) {
+        return rc;
+    }
+    *to = calloc(records->rows ? records->rows : 1, sizeof **to);
+    if (!*to) {
+        rc = ERR_NOMEM;
+        goto out;
+    }
+    for (size_t i = 0; i < records->rows; i++) {
+        rows.entries[i] = (struct join_entry){(uint64_t)digest[i], (uint32_t)i};
+    }
+    join_sort(&rows);
+    join_pair(&rows, digests, *to);
+out:
+    join_fini(&rows);
+    return rc;
+}
+
+static void describe(struct run_trace *t, const struct table *records, const uint32_t *to)
+{
+    const int64_t *udp = table_column(records, "bytes");
+    const int64_t *rtp = table_column(records, "rtp_bytes");
+    const int64_t *data = table_column(records, "data_bytes");
+    const int64_t *padding = table_column(records, "padding_bytes");
+
+    for (size_t i = 0; i < records->rows; i++) {
+        if (to[i] != JOIN_NONE) {
+            struct run_packet *p = &t->packets[to[i]];
+
+            p->udp_bytes = (int32_t)udp[i];
+            p->rtp_bytes = rtp[i] == RECORD_NONE ? 0 : (int32_t)rtp[i];
+            p->data_bytes = data[i] == RECORD_NONE ? 0 : (int32_t)data[i];
+            p->padding_bytes = padding[i] == RECORD_NONE ? 0 : (int32_t)padding[i];
+        }
+    }
+}
+
+static int build_numbers(struct run_numbers *out, const struct table *records, const uint32_t *to,
+                         const struct capture_trace *captured, const struct run_info *info)
+{
+    const int64_t *number = table_column(records, "packet");
+    size_t used = 0;
+    int rc = join_init(&out->rows, records->rows);
+
+    if (rc) {
+        return rc;
+    }
+    out->times = calloc(captured->count ? captured->count : 1, sizeof *out->times);
+    if (!out->times) {
+        return ERR_NOMEM;
+    }
+    for (size_t i = 0; i < captured->count; i++) {
+        out->times[i] = run_info_time(info, captured->packets[i].wall_ns);
+    }
+    for (size_t i = 0; i < records->rows; i++) {
+        if (to[i] == JOIN_NONE) {
+            out->uncaptured++;
+        } else if (number[i] != RECORD_NONE) {
+            out->rows.entries[used++] = (struct join_entry){(uint64_t)number[i], to[i]};
+        }
+    }
+    out->rows.count = used;
+    join_sort(&out->rows);
+    return 0;
+}
+
+static int join_forward(struct run_data *d, const struct ends *e)
+{
+    const struct table *sent = &d->tables[RUN_SENDER][RECORD_PACKET_SENT];
+    const struct table *received = &d->tables[RUN_RECEIVER][RECORD_PACKET_RECEIVED];
+    uint32_t *to = NULL;
+    int rc = match_records(&to, sent, &e->from_digests);
+
+    if (!rc) {
+        describe(&d->forward, sent, to);
+        rc = build_numbers(&d->sent, sent, to, e->from, &d->info);
+    }
+    free(to);
+    to = NULL;
+    if (!rc) {
+        rc = match_records(&to, received, &e->to_digests);
+    }
+    if (!rc) {
+        rc = build_numbers(&d->received, received, to, e->to, &d->info);
+    }
+    free(to);
+    return rc;
+}
+
+static int join_captures(struct run_data *d, const struct capture at[2])
+{
+    struct ends e;
+    int rc = ends_init(&e, &at[RUN_SENDER].traces[CAPTURE_FORWARD],
+                       &at[RUN_RECEIVER].traces[CAPTURE_FORWARD]);
+
+    if (!rc) {
+        rc = build_trace(&d->forward, &e, &d->info);
+    }
+    if (!rc) {
+        rc = join_forward(d, &e);
+    }
+    ends_fini(&e);
+    if (rc) {
+        return rc;
+    }
+    rc = ends_init(&e, &at[RUN_RECEIVER].traces[CAPTURE_REVERSE],
+                   &at[RUN_SENDER].traces[CAPTURE_REVERSE]);
+    if (!rc) {
+        rc = build_trace(&d->reverse, &e, &d->info);
+    }
+    ends_fini(&e);
+    return rc;
+}
+
+static int load_captures(struct run_data *d, const char *dir, struct fault *f)
+{
+    struct capture at[2] = {0};
+    char path[PATH_BYTES];
+    int rc = 0;
+
+    for (int i = 0; i < 2 && !rc; i++) {
+        snprintf(path, sizeof path, "%s/%s.pcap", dir, agent_names[i]);
+        rc = capture_read(&at[i], path, &d->info.hosts, f);
+        d->cut += at[i].cut;
+        d->captured += at[i].traces[0].count + at[i].traces[1].count;
+    }
+    if (!rc) {
+        rc = join_captures(d, at);
+        if (rc) {
+            fault_set(f, rc, "%s: %s", dir, err_text(rc));
+        }
+    }
+    capture_fini(&at[0]);
+    capture_fini(&at[1]);
+    return rc;
+}
+
+int run_data_load(struct run_data *d, const char *dir, struct fault *f)
+{
+    char path[PATH_BYTES];
+    int rc;
+
+    *d = (struct run_data){0};
+    snprintf(path, sizeof path, "%s/manifest.json", dir);
+    rc = run_info_read(&d->info, path, f);
+    if (!rc) {
+        rc = load_tables(d, dir, f);
+    }
+    if (!rc) {
+        rc = load_captures(d, dir, f);
+    }
+    if (rc) {
+        run_data_fini(d);
+    }
+    return rc;
+}
+
+void run_data_fini(struct run_data *d)
+{
+    for (int a = 0; a < RUN_AGENTS; a++) {
+        for (int k = 0; k < RECORD_KINDS; k++) {
+            table_fini(&d->tables[a][k]);
+        }
+    }
+    free(d->forward.packets);
+    free(d->reverse.packets);
+    join_fini(&d->sent.rows);
+    free(d->sent.times);
+    join_fini(&d->received.rows);
+    free(d->received.times);
+    run_info_fini(&d->info);
+    *d = (struct run_data){0};
+}
+
+static ns_t number_time(const struct run_numbers *n, int64_t number)
+{
+    uint32_t row = number == RECORD_NONE ? JOIN_NONE : join_find(&n->rows, (uint64_t)number);
+
+    return row == JOIN_NONE ? NS_NEVER : n->times[row];
+}
+
+ns_t run_data_departure(const struct run_data *d, int64_t number)
+{
+    return number_time(&d->sent, number);
+}
+
+ns_t run_data_arrival(const struct run_data *d, int64_t number)
+{
+    return number_time(&d->received, number);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analysis/ingest/udp.h"
+
+#include "agents/base/buf.h"
+#include "agents/base/err.h"
+
+#include <string.h>
+
+#define ETHERNET_HEADER_BYTES 14
+#define ETHERTYPE_V4 0x0800
+#define ETHERTYPE_V6 0x86dd
+#define PROTOCOL_UDP 17
+#define V4_HEADER_BYTES 20
+#define V6_HEADER_BYTES 40
+#define UDP_HEADER_BYTES 8
+#define V4_FRAGMENT_MASK 0x3fff /* more-fragments flag and offset */
+
+static void set_ip(struct addr *a, uint8_t family, const uint8_t *ip)
+{
+    a->family = family;
+    if (ip) {
+        memcpy(a->ip, ip, family == 4 ? 4 : 16);
+    }
+}
+
+/* Both return the bytes the IP header claims for its payload, or 0 when it carries no whole UDP
+ * datagram. */
+static size_t parse_v4(struct udp_datagram *d, struct buf_reader *r)
+{
+    uint8_t version_ihl = buf_get_u8(r), tos = buf_get_u8(r);
+    size_t header = (size_t)(version_ihl & 15) * 4, total = buf_get_u16(r);
+    uint16_t fragment;
+    uint8_t protocol;
+
+    buf_get_u16(r);
+    fragment = buf_get_u16(r);
+    buf_get_u8(r);
+    protocol = buf_get_u8(r);
+    buf_get_u16(r);
+    set_ip(&d->from, 4, buf_get_bytes(r, 4));
+    set_ip(&d->to, 4, buf_get_bytes(r, 4));
+    if (header < V4_HEADER_BYTES || total < header || protocol != PROTOCOL_UDP ||
+        (fragment & V4_FRAGMENT_MASK)) {
+        return 0;
+    }
+    buf_get_bytes(r, header - V4_HEADER_BYTES);
+    d->ecn = tos & 3;
+    d->ip_bytes = (uint32_t)total;
+    return total - header;
+}
+
+static size_t parse_v6(struct udp_datagram *d, struct buf_reader *r)
+{
+    uint32_t first = buf_get_u32(r);
+    size_t length = buf_get_u16(r);
+    uint8_t next = buf_get_u8(r);
+
+    buf_get_u8(r);
+    set_ip(&d->from, 6, buf_get_bytes(r, 16));
+    set_ip(&d->to, 6, buf_get_bytes(r, 16));
+    d->ecn = (uint8_t)(first >> 20 & 3);
+    d->ip_bytes = (uint32_t)(V6_HEADER_BYTES + length);
+    return next == PROTOCOL_UDP ? length : 0;
+}
+
+int udp_parse(struct udp_datagram *d, enum udp_link link, const uint8_t *frame, size_t len)
+{
+    struct buf_reader r = buf_reader_init(frame, len);
+    uint16_t type = 0;
+    size_t ip_payload = 0, udp_bytes;
+
+    *d = (struct udp_datagram){0};
+    if (link == UDP_LINK_ETHERNET) {
+        buf_get_bytes(&r, ETHERNET_HEADER_BYTES - 2);
+        type = buf_get_u16(&r);
+    } else if (len) {
+        type = frame[0] >> 4 == 6 ? ETHERTYPE_V6 : ETHERTYPE_V4;
+    }
+    if (buf_left(&r) && type == ETHERTYPE_V4 && *r.pos >> 4 == 4) {
+        ip_payload = parse_v4(d, &r);
+    } else if (buf_left(&r) && type == ETHERTYPE_V6 && *r.pos >> 4 == 6) {
+        ip_payload = parse_v6(d, &r);
+    }
+    d->from.port = buf_get_u16(&r);
+    d->to.port = buf_get_u16(&r);
+    udp_bytes = buf_get_u16(&r);
+    buf_get_u16(&r);
+    if (r.failed || udp_bytes < UDP_HEADER_BYTES || udp_bytes > ip_payload) {
+        return ERR_MALFORMED;
+    }
+    d->payload = r.pos;
+    d->payload_bytes = udp_bytes - UDP_HEADER_BYTES;
+    d->captured_bytes = buf_left(&r) < d->payload_bytes ? buf_left(&r) : d->payload_bytes;
+    return 0;
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analysis/metrics/reduce.h"
+
+#include "agents/base/err.h"
+#include "analysis/ingest/run_data.h"
+#include "analysis/metrics/delays.h"
+#include "analysis/metrics/media.h"
+#include "analysis/metrics/metric_set.h"
+#include "analysis/metrics/quality.h"
+#include "analysis/metrics/rates.h"
+#include "analysis/metrics/series.h"
+#include "analysis/metrics/transfer.h"
+#include "analysis/metrics/validity.h"
+#include "analysis/metrics/window.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PATH_BYTES 4096
+
+/* What of the manifest is repeated, so that a reader of metrics.json needs nothing else. */
+static const char *const kept[] = {"name",      "plan",  "cell",        "repetition", "seed",
+                                   "stack",     "link",  "link_why",    "path",       "flows",
+                                   "share_ppm", "hosts", "duration_ns", "versions"};
+
+struct reduction {
+    struct run_data data;
+    struct media media;
+    struct windows windows;
+    struct delays delays;
+    struct metric_set metrics;
+};
+
+static json_t *windows_json(const struct windows *w)
+{
+    json_t *o = json_object();
+
+    for (enum window_id id = 0; o && id < WINDOWS; id++) {
+        if (w->at[id].exists &&
+            json_object_set_new(o, window_names[id],
+                                json_pack("{s:f,s:f}", "start_s", ns_to_s(w->at[id].start), "end_s",
+                                          ns_to_s(w->at[id].end)))) {
+            json_decref(o);
+            return NULL;
+        }
+    }
+    return o;
+}
+
+/* The first seconds after the transfer as one array, for plotting. */
+static json_t *after_json(const struct metric_set *m)
+{
+    json_t *a = json_array();
+    char name[32];
+
+    for (int s = 1; a && s <= RATES_AFTER_SECONDS; s++) {
+        json_t *v;
+
+        snprintf(name, sizeof name, "media_after_%ds_bps", s);
+        v = json_object_get(json_object_get(m->root, name), window_names[WINDOW_AFTER]);
+        if (v) {
+            json_array_append(a, v);
+        }
+    }
+    return a;
+}
+
+static json_t *counts_json(const struct reduction *r)
+{
+    const struct run_trace *forward = &r->data.forward, *reverse = &r->data.reverse;
+    const struct media *m = &r->media;
+
+    return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "captured_packets",
+                     (json_int_t)r->data.captured, "forward_sent", (json_int_t)forward->count,
+                     "forward_arrived", (json_int_t)forward->arrived, "reverse_sent",
+                     (json_int_t)reverse->count, "reverse_arrived", (json_int_t)reverse->arrived,
+                     "unmatched_arrivals", (json_int_t)(forward->unsent + reverse->unsent),
+                     "uncaptured_records",
+                     (json_int_t)(r->data.sent.uncaptured + r->data.received.uncaptured),
+                     "rtp_sent", (json_int_t)m->count, "rtp_received",
+                     (json_int_t)m->received_count, "rtp_duplicates", (json_int_t)m->duplicates);
+}
+
+static json_t *document(const struct reduction *r)
+{
+    json_t *doc = json_object(), *invalid;
+    int rc = !doc || json_object_set_new(doc, "schema", json_integer(REDUCE_SCHEMA));
+
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        json_t *v = json_object_get(r->data.info.root, kept[i]);
+
+        rc |= v && json_object_set(doc, kept[i], v);
+    }
+    invalid = validity_reasons(&r->data, &r->media, &r->windows);
+    rc |= json_object_set_new(doc, "valid", json_boolean(json_array_size(invalid) == 0));
+    rc |= json_object_set_new(doc, "invalid", invalid);
+    rc |= json_object_set_new(doc, "windows", windows_json(&r->windows));
+    rc |= json_object_set_new(doc, "counts", counts_json(r));
+    rc |= json_object_set(doc, "metrics", r->metrics.root);
+    rc |= json_object_set_new(doc, "media_after_bps", after_json(&r->metrics));
+    if (rc || r->metrics.failed) {
+        json_decref(doc);
+        return NULL;
+    }
+    return doc;
+}
+
+/* Written beside and renamed, so that a reader never meets half a file. */
+static int write_document(const char *dir, json_t *doc, struct fault *f)
+{
+    char path[PATH_BYTES], fresh[PATH_BYTES + 8];
+
+    snprintf(path, sizeof path, "%s/metrics.json", dir);
+    snprintf(fresh, sizeof fresh, "%s.part", path);
+    if (json_dump_file(doc, fresh, JSON_INDENT(1) | JSON_REAL_PRECISION(12)) ||
+        rename(fresh, path)) {
+        remove(fresh);
+        return fault_set(f, ERR_OS, "%s: %s", path, strerror(errno));
+    }
+    return 0;
+}
+
+static int reduce(struct reduction *r)
+{
+    int rc = metric_set_init(&r->metrics);
+
+    if (!rc) {
+        rc = media_init(&r->media, &r->data);
+    }
+    if (!rc) {
+        rc = delays_init(&r->delays, &r->data, &r->media);
+    }
+    if (rc) {
+        return rc;
+    }
+    windows_init(&r->windows, &r->data);
+    rates_put(&r->data, &r->media, &r->windows, &r->metrics);
+    delays_put(&r->delays, &r->windows, &r->metrics);
+    quality_put(&r->data, &r->media, &r->windows, &r->metrics);
+    transfer_put(&r->data, &r->windows, &r->metrics);
+    return 0;
+}
+
+static void reduction_fini(struct reduction *r)
+{
+    metric_set_fini(&r->metrics);
+    delays_fini(&r->delays);
+    media_fini(&r->media);
+    run_data_fini(&r->data);
+}
+
+int reduce_run(const char *dir, json_t **out, struct fault *f)
+{
+    struct reduction r = {0};
+    json_t *doc = NULL;
+    int rc = run_data_load(&r.data, dir, f);
+
+    if (rc) {
+        return rc;
+    }
+    rc = reduce(&r);
+    if (!rc) {
+        rc = series_write(dir, &r.data, &r.delays, &r.windows);
+    }
+    if (rc) {
+        fault_set(f, rc, "%s: %s", dir, rc == ERR_OS ? strerror(errno) : err_text(rc));
+        goto out;
+    }
+    doc = document(&r);
+    rc = doc ? write_document(dir, doc, f) : fault_set(f, ERR_NOMEM, "%s: out of memory", dir);
+    if (!rc && out) {
+        *out = json_incref(doc);
+    }
+out:
+    json_decref(doc);
+    reduction_fini(&r);
+    return rc;
+}

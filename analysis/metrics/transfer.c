@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analysis/metrics/transfer.h"
+
+#include "agents/base/rate.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The event that the sender's connection is ready. */
+#define EVENT_CONNECTED "connected"
+
+double transfer_ideal_s(const struct run_data *d)
+{
+    const struct run_packet *full = NULL;
+    double share = d->info.has_media ? d->info.share : 0, expansion;
+
+    for (size_t i = 0; i < d->forward.count; i++) {
+        const struct run_packet *p = &d->forward.packets[i];
+
+        if (p->data_bytes > 0 && p->rtp_bytes == 0 && p->padding_bytes == 0 &&
+            (!full || p->data_bytes > full->data_bytes)) {
+            full = p;
+        }
+    }
+    if (!full || d->info.data_bytes <= 0 || d->info.rate_bps <= 0 || share >= 1) {
+        return NAN;
+    }
+    expansion = (full->ip_bytes + RATE_ETHERNET_OVERHEAD_BYTES) / (double)full->data_bytes;
+    return 8 * (double)d->info.data_bytes * expansion / ((1 - share) * (double)d->info.rate_bps);
+}
+
+/* Bytes of messages delivered in a window. */
+static double message_bytes(const struct table *t, const struct window *w)
+{
+    const int64_t *time = table_column(t, "time_ns"), *bytes = table_column(t, "bytes");
+    double sum = 0;
+
+    for (size_t i = 0; i < t->rows; i++) {
+        if (time[i] >= w->start && time[i] < w->end) {
+            sum += (double)bytes[i];
+        }
+    }
+    return sum;
+}
+
+static double setup_ms(const struct run_data *d)
+{
+    const struct table *t = &d->tables[RUN_SENDER][RECORD_EVENT];
+    const int64_t *time = table_column(t, "time_ns");
+
+    for (size_t i = 0; i < t->rows; i++) {
+        if (strcmp(t->names[i], EVENT_CONNECTED) == 0) {
+            return ns_to_ms(time[i]);
+        }
+    }
+    return NAN;
+}
+
+void transfer_put(const struct run_data *d, const struct windows *w, struct metric_set *out)
+{
+    const struct window *during = &w->at[WINDOW_DURING];
+    bool whole = d->info.data_bytes > 0 && w->transfer_start != NS_NEVER &&
+                 w->transfer_end != NS_NEVER && w->transfer_end > w->transfer_start;
+
+    metric_set_put(out, "setup_time_ms", WINDOW_WHOLE, setup_ms(d));
+    if (whole) {
+        double seconds = ns_to_s(w->transfer_end - w->transfer_start);
+
+        metric_set_put(out, "file_time_s", WINDOW_WHOLE, seconds);
+        metric_set_put(out, "file_time_ratio", WINDOW_WHOLE, seconds / transfer_ideal_s(d));
+        metric_set_put(out, "file_goodput_bps", WINDOW_DURING,
+                       8 * (double)d->info.data_bytes / seconds);
+    } else if (during->exists) {
+        metric_set_put(
+            out, "file_goodput_bps", WINDOW_DURING,
+            8 * message_bytes(&d->tables[RUN_RECEIVER][RECORD_MESSAGE_RECEIVED], during) /
+                window_seconds(during));
+    }
+}

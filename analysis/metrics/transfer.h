@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The data flow and the connection: file_time_s, file_time_ratio, file_goodput_bps, setup_time_ms.
+ */
+#ifndef ANALYSIS_METRICS_TRANSFER_H
+#define ANALYSIS_METRICS_TRANSFER_H
+
+#include "analysis/ingest/run_data.h"
+#include "analysis/metrics/metric_set.h"
+#include "analysis/metrics/window.h"
+
+void transfer_put(const struct run_data *d, const struct windows *w, struct metric_set *out);
+/* The shortest time the file can take on this path beside media that uses its share: file bits x
+ * (Ethernet bytes / file bytes of a full packet) / ((1 - share) x rate), in s; share counts as 0
+ * without media. NAN when there is no file or no full packet. */
+double transfer_ideal_s(const struct run_data *d);
+
+#endif

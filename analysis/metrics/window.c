@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analysis/metrics/window.h"
+
+const char *const window_names[WINDOWS] = {"whole", "before", "during", "after"};
+
+/* Time of the first row of event in a file table, NS_NEVER without one. */
+static ns_t file_event(const struct table *t, int64_t event)
+{
+    const int64_t *time = table_column(t, "time_ns"), *events = table_column(t, "event");
+
+    for (size_t i = 0; i < t->rows; i++) {
+        if (events[i] == event) {
+            return time[i];
+        }
+    }
+    return NS_NEVER;
+}
+
+static ns_t run_end(const struct run_data *d)
+{
+    ns_t end = 0;
+
+    if (d->info.duration > 0) {
+        return d->info.duration;
+    }
+    if (d->forward.count) {
+        end = d->forward.packets[d->forward.count - 1].sent;
+    }
+    return end > 0 ? end : 0;
+}
+
+static struct window window_of(ns_t start, ns_t end, ns_t shortest)
+{
+    return (struct window){.exists = end - start >= shortest, .start = start, .end = end};
+}
+
+void windows_init(struct windows *w, const struct run_data *d)
+{
+    ns_t end = run_end(d), stop = end;
+
+    *w = (struct windows){.transfer_start = file_event(&d->tables[RUN_SENDER][RECORD_FILE], 0),
+                          .transfer_end = file_event(&d->tables[RUN_RECEIVER][RECORD_FILE], 1)};
+    w->at[WINDOW_WHOLE] = window_of(0, end, 1);
+    if (w->transfer_start == NS_NEVER || w->transfer_start >= end) {
+        return;
+    }
+    if (w->transfer_end != NS_NEVER && w->transfer_end > w->transfer_start) {
+        stop = ns_min(w->transfer_end, end);
+    } else if (d->info.data_stop > w->transfer_start) {
+        stop = ns_min(d->info.data_stop, end);
+    }
+    w->at[WINDOW_BEFORE] = window_of(0, w->transfer_start, WINDOW_MIN);
+    w->at[WINDOW_DURING] = window_of(w->transfer_start, stop, 1);
+    w->at[WINDOW_AFTER] = window_of(stop, end, WINDOW_MIN);
+}
+
+double window_seconds(const struct window *w)
+{
+    return ns_to_s(w->end - w->start);
+}

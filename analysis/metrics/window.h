@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The parts of a run that metrics are given for. whole: run time 0 to the end of the run. during:
+ * first file byte sent to last file byte received (to the end of the run, or of an endless flow,
+ * when that never came). before and after: what is left on both sides, if it lasts at least
+ * WINDOW_MIN. A window holds times t with start <= t < end. */
+#ifndef ANALYSIS_METRICS_WINDOW_H
+#define ANALYSIS_METRICS_WINDOW_H
+
+#include "agents/base/ns.h"
+#include "analysis/ingest/run_data.h"
+
+#include <stdbool.h>
+
+#define WINDOW_MIN NS_PER_S
+
+enum window_id { WINDOW_WHOLE, WINDOW_BEFORE, WINDOW_DURING, WINDOW_AFTER, WINDOWS };
+
+struct window {
+    bool exists;
+    ns_t start, end;
+};
+
+struct windows {
+    struct window at[WINDOWS];
+    /* The file's transfer; NS_NEVER: it did not begin, it did not end. */
+    ns_t transfer_start, transfer_end;
+};
+
+extern const char *const window_names[WINDOWS];
+
+void windows_init(struct windows *w, const struct run_data *d);
+double window_seconds(const struct window *w);
+
+#endif

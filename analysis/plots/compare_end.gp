@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+load templates.'/reset.gp'
+load templates.'/style.gp'

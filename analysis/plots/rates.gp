@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Rates over time: what arrived as media and as data, the rate control's target, the link's rate.
+load templates.'/period.gp'
+set xlabel 'time since start of run (s)'
+set ylabel 'rate (Mbit/s)'
+set xrange [0:whole_end]
+set yrange [0:capacity * 1.2]
+plot capacity with lines lc rgb black lw 1.5 dt 2 title 'link rate', \
+    series('rate') using 1:($5 / 1e6) with lines lc rgb green lw 1.5 dt 4 title 'target', \
+    '' using 1:($3 / 1e6) with lines lc rgb orange lw 2 dt 5 title 'data', \
+    '' using 1:($2 / 1e6) with lines lc rgb blue lw 2.5 dt 1 title 'media'
+load templates.'/reset.gp'

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Waiting of media packets in the sender beyond the frame spread, and in the path's queue.
+load templates.'/period.gp'
+set xlabel 'time since start of run (s)'
+set ylabel 'waiting time (ms)'
+set xrange [0:whole_end]
+set yrange [0:*]
+plot series('delay') using 1:12 with lines lc rgb orange lw 1.5 dt 5 \
+        title 'queue of the path, 95th percentile (per 0.1 s)', \
+    '' using 1:9 with lines lc rgb purple lw 2 dt 1 title 'queue in the sender, 95th percentile'
+load templates.'/reset.gp'

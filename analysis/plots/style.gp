@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Common to all figures. Colours are Okabe and Ito's, which colour-blind readers can tell apart;
+# every line also has its own dash pattern, so that print in grey works.
+set terminal svg size 900,420 font 'sans,14' enhanced background rgb 'white' linewidth 1
+set encoding utf8
+set datafile separator comma
+set datafile missing NaN
+set datafile columnheaders
+set border 3 lc rgb '#444444'
+set tics nomirror textcolor rgb '#333333'
+set grid lc rgb '#e2e2e2' lt 1 lw 1, lc rgb '#f0f0f0' lt 1 lw 1
+set key outside top center horizontal samplen 3 spacing 1.2 textcolor rgb '#222222'
+set lmargin 10
+set rmargin 3
+
+blue = '#0072b2'
+orange = '#e69f00'
+green = '#009e73'
+vermillion = '#d55e00'
+purple = '#cc79a7'
+sky = '#56b4e9'
+black = '#000000'
+
+series(kind) = run.'/series.'.kind.'.csv'

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analysis/report/catalogue.h"
+
+#include <string.h>
+
+#define MBIT 1e-6
+#define PERCENT 100.0
+
+const struct catalogue_entry catalogue[] = {
+    {"file_time_s", "File time", "s", 1, 2, 0,
+     "From the first byte of the file sent to the last byte received."},
+    {"file_time_ratio", "File time over ideal", "", 1, 3, 0,
+     "File time divided by the ideal: file bits x (Ethernet bytes / file bytes of a full packet) / "
+     "((1 - media share) x link rate)."},
+    {"file_goodput_bps", "File goodput", "Mbit/s", MBIT, 3, 0,
+     "Application bytes of the file (or of the endless flow's messages) per second of the "
+     "transfer."},
+    {"media_throughput_bps", "Media throughput", "Mbit/s", MBIT, 3, 0,
+     "IP bytes of packets that carried RTP, captured at the receiver; a packet shared with data or "
+     "padding counts in proportion to its frame bytes."},
+    {"media_goodput_bps", "Media goodput", "Mbit/s", MBIT, 3, 0,
+     "Bytes of RTP packets delivered complete to the application, each packet once."},
+    {"media_owd_ms", "Media one-way delay (network)", "ms", 1, 1, 1,
+     "Per RTP packet, from the capture of the first transmission at the sender to the capture of "
+     "the packet that completed it at the receiver."},
+    {"media_app_owd_ms", "Media one-way delay (application)", "ms", 1, 1, 1,
+     "Per RTP packet, from queued by the sending application to delivered to the receiving one."},
+    {"media_sender_queue_ms", "Sender queue", "ms", 1, 1, 1,
+     "Per RTP packet, waiting in the sender beyond the frame spread."},
+    {"media_frame_spread_ms", "Frame spread", "ms", 1, 1, 1,
+     "Per RTP packet, the time its frame's earlier bytes need at the pacing rate."},
+    {"media_jitter_ms", "Media jitter", "ms", 1, 1, 1,
+     "Interarrival jitter of RFC 3550 (A.8), from RTP time stamps and captured arrivals."},
+    {"media_pdv_ms", "Media delay variation", "ms", 1, 1, 1,
+     "Per RTP packet, one-way delay minus the smallest of the run (RFC 3393, RFC 5481)."},
+    {"media_loss_ratio", "Media loss", "%", PERCENT, 2, 0,
+     "RTP packets sent that were never delivered; packets of the last second of the run are left "
+     "out."},
+    {"media_late_ratio", "Frames late", "%", PERCENT, 2, 0,
+     "Frames that were incomplete at their playout time, among all frames; the last second of the "
+     "run is left out."},
+    {"media_freeze_s", "Freezes", "s", 1, 2, 0, "Total time the playout stood still."},
+    {"queue_delay_ms", "Queueing on the path", "ms", 1, 1, 1,
+     "Per captured packet sender to receiver, one-way delay minus the smallest of the run."},
+    {"link_utilisation_ratio", "Link use", "%", PERCENT, 1, 0,
+     "Ethernet bytes (IP packet + 14) that arrived, divided by link rate x time."},
+    {"rtt_ms", "Round-trip time", "ms", 1, 1, 1, "Samples of the sender's transport."},
+    {"setup_time_ms", "Connection setup", "ms", 1, 1, 0,
+     "From the start of the run to the connection being ready at the sender."},
+    {"target_rate_bps", "Rate control target", "Mbit/s", MBIT, 3, 1,
+     "The rate control's estimate, weighted by the time it was in force."},
+    {"feedback_overhead_ratio", "Feedback overhead", "%", PERCENT, 2, 0,
+     "IP bytes sent receiver to sender divided by IP bytes sent sender to receiver."},
+    {"ramp_up_s", "Ramp-up", "s", 1, 2, 0,
+     "First time the rate control's target reaches 80 % of the link rate."},
+    {"media_after_1s_bps", "Media in second 1 after the file", "Mbit/s", MBIT, 3, 0,
+     "Media throughput in the first full second after the last file byte arrived; likewise 2s to "
+     "10s."},
+};
+
+const size_t catalogue_count = sizeof catalogue / sizeof *catalogue;
+
+const struct catalogue_entry *catalogue_find(const char *metric)
+{
+    for (size_t i = 0; i < catalogue_count; i++) {
+        size_t len = strlen(catalogue[i].metric);
+
+        if (strcmp(metric, catalogue[i].metric) == 0 ||
+            (catalogue[i].distribution && strncmp(metric, catalogue[i].metric, len) == 0 &&
+             metric[len] == '_')) {
+            return &catalogue[i];
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analysis/report/figures.h"
+
+#include "agents/base/err.h"
+#include "analysis/report/summary.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PATH_BYTES 4096
+#define LOG_LINE_BYTES 256
+
+extern char **environ;
+
+static const char *const names[FIGURE_KINDS] = {
+    [FIGURE_RATES] = "rates",
+    [FIGURE_DELAY] = "delay",
+    [FIGURE_CDF] = "cdf",
+    [FIGURE_SENDER_QUEUE] = "sender_queue",
+    [FIGURE_RECOVERY] = "recovery",
+    [FIGURE_COMPARE_MEDIA] = "compare_media",
+    [FIGURE_COMPARE_DELAY] = "compare_delay",
+    [FIGURE_COMPARE_FILE] = "compare_file",
+};
+
+void figures_path(char *out, size_t len, const struct plan_results *p, enum figure kind,
+                  size_t cell)
+{
+    if (kind < FIGURE_CELL_KINDS) {
+        snprintf(out, len, "plots/%s-%s.svg", p->runs[p->cells[cell].shown].name, names[kind]);
+    } else {
+        snprintf(out, len, "plots/%s.svg", names[kind]);
+    }
+}
+
+static bool has_media(const json_t *doc)
+{
+    return json_is_object(json_object_get(json_object_get(doc, "flows"), "media"));
+}
+
+static bool any_cell_has(const struct plan_results *p, const json_t *summary, const char *metric,
+                         const char *window)
+{
+    for (size_t c = 0; c < p->cell_count; c++) {
+        if (summary_get(summary, c, metric, window).n) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool figures_wanted(const struct plan_results *p, const json_t *summary, enum figure kind,
+                    size_t cell)
+{
+    const json_t *doc = kind < FIGURE_CELL_KINDS ? p->runs[p->cells[cell].shown].doc : NULL;
+
+    if (kind >= FIGURE_CELL_KINDS && p->cell_count < 2) {
+        return false;
+    }
+    switch (kind) {
+    case FIGURE_RATES: return json_object_get(doc, "windows") != NULL;
+    case FIGURE_DELAY:
+    case FIGURE_CDF:
+    case FIGURE_SENDER_QUEUE: return json_object_get(doc, "windows") && has_media(doc);
+    case FIGURE_RECOVERY: return json_array_size(json_object_get(doc, "media_after_bps")) > 1;
+    case FIGURE_COMPARE_MEDIA: return any_cell_has(p, summary, "media_throughput_bps", "whole");
+    case FIGURE_COMPARE_DELAY: return any_cell_has(p, summary, "media_owd_ms_p50", "whole");
+    case FIGURE_COMPARE_FILE: return any_cell_has(p, summary, "file_time_s", "whole");
+    default: return false;
+    }
+}
+
+/* ---- the script ---- */
+
+/* A gnuplot string: single quotes, doubled inside. */
+static void put_string(FILE *f, const char *name, const char *value)
+{
+    fprintf(f, "%s = '", name);
+    for (; *value; value++) {
+        if (*value == '\'') {
+            fputc('\'', f);
+        }
+        fputc(*value == '\n' ? ' ' : *value, f);
+    }
+    fputs("'\n", f);
+}
+
+static void put_window(FILE *f, const json_t *doc, const char *window, const char *start,
+                       const char *end)
+{
+    json_t *w = json_object_get(json_object_get(doc, "windows"), window);
+
+    fprintf(f, "%s = %.6f\n%s = %.6f\n", start,
+            w ? json_number_value(json_object_get(w, "start_s")) : -1, end,
+            w ? json_number_value(json_object_get(w, "end_s")) : -1);
+}
+
+static double value_of(const json_t *doc, const char *metric, const char *window)
+{
+    json_t *v = json_object_get(json_object_get(json_object_get(doc, "metrics"), metric), window);
+
+    return json_is_number(v) ? json_number_value(v) : -1;
+}
+
+static void put_run(FILE *f, const struct plan_results *p, size_t cell)
+{
+    const struct plan_result_run *r = &p->runs[p->cells[cell].shown];
+    json_t *path = json_object_get(r->doc, "path"), *v;
+    size_t i;
+
+    put_string(f, "run", r->name);
+    put_string(f, "what", p->cells[cell].label);
+    fprintf(f, "capacity = %.6f\n", json_number_value(json_object_get(path, "rate_bps")) / 1e6);
+    fprintf(f, "propagation = %.6f\n", json_number_value(json_object_get(path, "delay_ns")) / 1e6);
+    put_window(f, r->doc, "during", "during_start", "during_end");
+    put_window(f, r->doc, "whole", "whole_start", "whole_end");
+    fprintf(f, "has_before = %d\nhas_after = %d\n",
+            json_object_get(json_object_get(r->doc, "windows"), "before") != NULL,
+            json_object_get(json_object_get(r->doc, "windows"), "after") != NULL);
+    fprintf(f, "media_before = %.6f\nmedia_during = %.6f\n",
+            value_of(r->doc, "media_throughput_bps", "before") / 1e6,
+            value_of(r->doc, "media_throughput_bps", "during") / 1e6);
+    fputs("$after << END\nsecond,media\n", f);
+    json_array_foreach(json_object_get(r->doc, "media_after_bps"), i, v)
+    {
+        fprintf(f, "%zu,%.6f\n", i + 1, json_number_value(v) / 1e6);
+    }
+    fputs("END\n", f);
+}
+
+static void put_figure(FILE *f, const struct plan_results *p, enum figure kind, size_t cell)
+{
+    char path[PATH_BYTES];
+
+    figures_path(path, sizeof path, p, kind, cell);
+    fprintf(f, "set output '%s'\nload templates.'/%s.gp'\n", path, names[kind]);
+}
+
+static void put_interval(FILE *f, const json_t *summary, size_t cell, const char *metric,
+                         const char *window, double scale)
+{
+    struct summary_value v = summary_get(summary, cell, metric, window);
+
+    if (v.n == 0) {
+        fputs(",NaN,NaN,NaN", f);
+    } else {
+        fprintf(f, ",%.6f,%.6f,%.6f", v.mean * scale,
+                (isfinite(v.ci_lo) ? v.ci_lo : v.mean) * scale,
+                (isfinite(v.ci_hi) ? v.ci_hi : v.mean) * scale);
+    }
+}
+
+/* Labels stand in CSV: what could end a cell becomes a blank; '_' and '^' would be typeset. */
+static void put_label(FILE *f, const char *label)
+{
+    for (; *label; label++) {
+        fputc(strchr(",\"\n_^@&~{}\\", *label) ? ' ' : *label, f);
+    }
+}
+
+/* The quantity of one row set in each cell: label, then mean, low and high of each column. */
+static void put_comparison(FILE *f, const struct plan_results *p, const json_t *s)
+{
+    fputs("$compare << END\ncell,see,put_comparison\n", f);
+    for (size_t c = 0; c < p->cell_count; c++) {
+        bool during = summary_get(s, c, "link_utilisation_ratio", "during").n > 0;
+        const char *w = during ? "during" : "whole";
+
+        put_label(f, p->cells[c].label);
+        put_interval(f, s, c, "media_throughput_bps", "before", 1e-6);
+        put_interval(f, s, c, "media_throughput_bps", w, 1e-6);
+        put_interval(f, s, c, "media_throughput_bps", "after", 1e-6);
+        put_interval(f, s, c, "media_owd_ms_p50", w, 1);
+        put_interval(f, s, c, "media_owd_ms_p95", w, 1);
+        put_interval(f, s, c, "media_owd_ms_p99", w, 1);
+        put_interval(f, s, c, "file_time_s", "whole", 1);
+        put_interval(f, s, c, "file_time_ratio", "whole", 1);
+        fputc('\n', f);
+    }
+    fprintf(f, "END\ncells = %zu\n", p->cell_count);
+}
+
+static void put_script(FILE *f, const struct plan_results *p, const json_t *summary,
+                       const char *templates)
+{
+    fputs("# Draws the figures of this report: gnuplot plots/plots.gp, in the folder above.\n", f);
+    put_string(f, "templates", templates);
+    put_string(f, "plan", p->name);
+    fputs("load templates.'/style.gp'\n", f);
+    for (size_t c = 0; c < p->cell_count; c++) {
+        if (figures_wanted(p, summary, FIGURE_RATES, c)) {
+            put_run(f, p, c);
+        }
+        for (enum figure k = 0; k < FIGURE_CELL_KINDS; k++) {
+            if (figures_wanted(p, summary, k, c)) {
+                put_figure(f, p, k, c);
+            }
+        }
+    }
+    put_comparison(f, p, summary);
+    for (enum figure k = FIGURE_CELL_KINDS; k < FIGURE_KINDS; k++) {
+        if (figures_wanted(p, summary, k, 0)) {
+            put_figure(f, p, k, 0);
+        }
+    }
+    fputs("unset output\n", f);
+}
+
+static int write_script(const struct plan_results *p, const json_t *summary, const char *templates,
+                        struct fault *f)
+{
+    char path[PATH_BYTES];
+    int failed;
+    FILE *out;
+
+    snprintf(path, sizeof path, "%s/plots", p->dir);
+    if (mkdir(path, 0777) && errno != EEXIST) {
+        return fault_set(f, ERR_OS, "%s: %s", path, strerror(errno));
+    }
+    snprintf(path, sizeof path, "%s/plots/plots.gp", p->dir);
+    out = fopen(path, "we");
+    if (!out) {
+        return fault_set(f, ERR_OS, "%s: %s", path, strerror(errno));
+    }
+    put_script(out, p, summary, templates);
+    failed = ferror(out);
+    return fclose(out) || failed ? fault_set(f, ERR_OS, "%s: %s", path, strerror(errno)) : 0;
+}
+
+/* ---- gnuplot ---- */
+
+/* The first line of the log that says something. */
+static void read_complaint(char *out, size_t len, const char *path)
+{
+    FILE *f = fopen(path, "re");
+
+    snprintf(out, len, "no message");
+    while (f && fgets(out, (int)len, f)) {
+        out[strcspn(out, "\n")] = '\0';
+        if (out[strspn(out, " \t^")]) {
+            break;
+        }
+    }
+    if (f) {
+        fclose(f);
+    }
+}
+
+static int spawn_gnuplot(pid_t *pid, const char *dir, const char *log)
+{
+    char program[] = "gnuplot", script[] = "plots/plots.gp";
+    char *const argv[] = {program, script, NULL};
+    posix_spawn_file_actions_t actions;
+    int error;
+
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    posix_spawn_file_actions_adddup2(&actions, 1, 2);
+    posix_spawn_file_actions_addchdir_np(&actions, dir);
+    error = posix_spawnp(pid, program, &actions, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    return error;
+}
+
+int figures_draw(const struct plan_results *p, const json_t *summary, const char *templates,
+                 struct fault *f)
+{
+    char log[PATH_BYTES], complaint[LOG_LINE_BYTES];
+    int rc = write_script(p, summary, templates, f), error, status;
+    pid_t pid;
+
+    if (rc) {
+        return rc;
+    }
+    snprintf(log, sizeof log, "%s/plots/gnuplot.log", p->dir);
+    error = spawn_gnuplot(&pid, p->dir, log);
+    if (error) {
+        return fault_set(f, ERR_OS, "gnuplot: %s", strerror(error));
+    }
+    while (waitpid(pid, &status, 0) < 0) {
+        if (errno != EINTR) {
+            return fault_set(f, ERR_OS, "gnuplot: %s", strerror(errno));
+        }
+    }
+    if (!WIFEXITED(status) || WEXITSTATUS(status)) {
+        read_complaint(complaint, sizeof complaint, log);
+        return fault_set(f, ERR_OS, "%s: gnuplot failed: %s", log, complaint);
+    }
+    unlink(log);
+    return 0;
+}

@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analysis/report/html.h"
+
+#include "agents/base/err.h"
+#include "analysis/metrics/window.h"
+#include "analysis/report/catalogue.h"
+#include "analysis/report/figures.h"
+#include "analysis/report/html_text.h"
+#include "analysis/report/summary.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PATH_BYTES 4096
+#define FIGURES_INSIDE_MAX 20 /* more of them stay files beside the report */
+
+struct page {
+    FILE *f;
+    const struct plan_results *p;
+    const json_t *summary;
+};
+
+static const struct {
+    const char *alt, *caption;
+} figure_texts[FIGURE_KINDS] = {
+    [FIGURE_RATES] = {"Rates over time",
+                      "Rates over time: IP bytes of media and data that arrived (0.5 s bins), the "
+                      "target of the rate control, and the link rate (Ethernet bytes)."},
+    [FIGURE_DELAY] = {"One-way delay over time",
+                      "One-way delay of media packets in the network, first transmission to "
+                      "complete arrival, capture to capture (0.1 s bins)."},
+    [FIGURE_CDF] = {"Distribution of the one-way delay",
+                    "Distribution of the media packets' one-way delay. Dotted: from application to "
+                    "application, which adds the waiting in the sender."},
+    [FIGURE_SENDER_QUEUE] = {"Waiting times over time",
+                             "Where packets wait: in the queue of the path, and in the sender "
+                             "(beyond what pacing the frame takes)."},
+    [FIGURE_RECOVERY] = {"Media after the transfer",
+                         "How fast media uses what the file left free: mean throughput of each "
+                         "full second after the last file byte arrived."},
+    [FIGURE_COMPARE_MEDIA] = {"Media throughput of all cells",
+                              "Media throughput of all cells: mean and 95 % confidence interval "
+                              "over the valid repetitions."},
+    [FIGURE_COMPARE_DELAY] = {"One-way delay of all cells",
+                              "One-way delay of media during the transfer (without one: in the "
+                              "whole run): means of the runs' quantiles and 95 % confidence "
+                              "intervals."},
+    [FIGURE_COMPARE_FILE] = {"File time of all cells",
+                             "File time of all cells: mean and 95 % confidence interval over the "
+                             "valid repetitions."},
+};
+
+/* The numbers a reader asks for first; windows as far as they exist. */
+static const char *const key_metrics[] = {
+    "file_time_s",
+    "file_time_ratio",
+    "file_goodput_bps",
+    "media_throughput_bps",
+    "media_owd_ms_p50",
+    "media_owd_ms_p95",
+    "media_owd_ms_p99",
+    "media_app_owd_ms_p95",
+    "media_sender_queue_ms_p95",
+    "media_jitter_ms_mean",
+    "media_loss_ratio",
+    "media_late_ratio",
+    "media_freeze_s",
+    "queue_delay_ms_p95",
+    "link_utilisation_ratio",
+    "target_rate_bps_mean",
+    "feedback_overhead_ratio",
+    "rtt_ms_p50",
+    "setup_time_ms",
+    "ramp_up_s",
+};
+
+static const char *statistic_of(const char *metric, const struct catalogue_entry *e)
+{
+    const char *rest = metric + strlen(e->metric);
+
+    if (strcmp(rest, "_p50") == 0) {
+        return ", median";
+    }
+    return strcmp(rest, "_p95") == 0    ? ", 95th percentile"
+           : strcmp(rest, "_p99") == 0  ? ", 99th percentile"
+           : strcmp(rest, "_mean") == 0 ? ", mean"
+           : strcmp(rest, "_sd") == 0   ? ", standard deviation"
+           : strcmp(rest, "_max") == 0  ? ", maximum"
+                                        : "";
+}
+
+static void put_value(FILE *f, struct summary_value v, const struct catalogue_entry *e)
+{
+    if (v.n == 0) {
+        fputs("<td>–</td>", f);
+        return;
+    }
+    fprintf(f, "<td>%.*f", e->decimals, v.mean * e->scale);
+    if (isfinite(v.ci_hi)) {
+        fprintf(f, " <span class=\"ci\">± %.*f</span>", e->decimals, (v.ci_hi - v.mean) * e->scale);
+    }
+    fputs("</td>", f);
+}
+
+/* ---- head ---- */
+
+static void put_validity(struct page *g)
+{
+    const struct plan_results *p = g->p;
+
+    fputs("<h2>Validity</h2>\n", g->f);
+    if (p->invalid == 0) {
+        fprintf(g->f,
+                "<p class=\"ok\">%s. No run reported, and no capture or record shows, a reason "
+                "not to trust it.</p>\n",
+                p->run_count == 1 ? "The run is valid" : "All runs are valid");
+        return;
+    }
+    fprintf(g->f,
+            "<p class=\"bad\">%zu of %zu runs invalid. They are in no mean and no interval of this "
+            "report.</p>\n<table><tr><th>run</th><th class=\"l\">reason</th><th>count</th>"
+            "<th class=\"l\">detail</th></tr>\n",
+            p->invalid, p->run_count);
+    for (size_t i = 0; i < p->run_count; i++) {
+        json_t *invalid = json_object_get(p->runs[i].doc, "invalid"), *one;
+        size_t k;
+
+        json_array_foreach(invalid, k, one)
+        {
+            const char *reason = json_string_value(json_object_get(one, "reason"));
+            const char *detail = json_string_value(json_object_get(one, "detail"));
+
+            fputs("<tr><td>", g->f);
+            html_text_put(g->f, p->runs[i].name);
+            fputs("</td><td class=\"l\"><code>", g->f);
+            html_text_put(g->f, reason ? reason : "unknown");
+            fprintf(g->f, "</code></td><td>%" JSON_INTEGER_FORMAT "</td><td class=\"l\">",
+                    json_integer_value(json_object_get(one, "count")));
+            html_text_put(g->f, detail ? detail : "");
+            fputs("</td></tr>\n", g->f);
+        }
+    }
+    fputs("</table>\n", g->f);
+}
+
+static void put_head(struct page *g)
+{
+    const struct plan_results *p = g->p;
+
+    fputs("<!DOCTYPE html>\n<html lang=\"en\" xmlns=\"http://www.w3.org/1999/xhtml\">\n<head>\n"
+          "<meta charset=\"utf-8\"/>\n"
+          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n<title>",
+          g->f);
+    html_text_put(g->f, p->name);
+    fprintf(g->f, " – muxbed report</title>\n<style>\n%s</style>\n</head>\n<body>\n<h1>",
+            html_text_style);
+    html_text_put(g->f, p->name);
+    fprintf(g->f, "</h1>\n<p class=\"lead\">%zu run%s in %zu cell%s on link <b>", p->run_count,
+            p->run_count == 1 ? "" : "s", p->cell_count, p->cell_count == 1 ? "" : "s");
+    html_text_put(g->f, p->link);
+    fputs("</b>", g->f);
+    if (*p->link_why) {
+        fputs(" (", g->f);
+        html_text_put(g->f, p->link_why);
+        fputs(")", g->f);
+    }
+    fputs(". Rates count IP bytes; of the link, Ethernet bytes (IP packet + 14). 1 Mbit = 10<sup>6"
+          "</sup> bit.</p>\n",
+          g->f);
+}
+
+/* ---- overview of cells ---- */
+
+static const struct {
+    const char *head, *metric, *window;
+} overview[] = {
+    {"file time, s", "file_time_s", "whole"},
+    {"over ideal", "file_time_ratio", "whole"},
+    {"media before, Mbit/s", "media_throughput_bps", "before"},
+    {"media during", "media_throughput_bps", "during"},
+    {"media after", "media_throughput_bps", "after"},
+    {"delay p50, ms", "media_owd_ms_p50", "during"},
+    {"p95", "media_owd_ms_p95", "during"},
+    {"p99", "media_owd_ms_p99", "during"},
+    {"sender queue p95, ms", "media_sender_queue_ms_p95", "during"},
+    {"link use, %", "link_utilisation_ratio", "during"},
+};
+
+#define OVERVIEW_COLUMNS (sizeof overview / sizeof *overview)
+
+/* Cells without a transfer show the whole run instead of "during". */
+static struct summary_value overview_value(const struct page *g, size_t cell, size_t column)
+{
+    const char *window = overview[column].window;
+
+    if (strcmp(window, "during") == 0 &&
+        summary_get(g->summary, cell, "link_utilisation_ratio", "during").n == 0) {
+        window = "whole";
+    }
+    return summary_get(g->summary, cell, overview[column].metric, window);
+}
+
+static void put_overview(struct page *g)
+{
+    const struct plan_results *p = g->p;
+
+    fputs("<h2>Key numbers</h2>\n<div class=\"scroll\"><table><tr><th>cell</th><th>valid runs</th>",
+          g->f);
+    for (size_t k = 0; k < OVERVIEW_COLUMNS; k++) {
+        fprintf(g->f, "<th>%s</th>", overview[k].head);
+    }
+    fputs("</tr>\n", g->f);
+    for (size_t c = 0; c < p->cell_count; c++) {
+        fprintf(g->f, "<tr><td><a href=\"#cell-%zu\">", c);
+        html_text_put(g->f, p->cells[c].label);
+        fprintf(g->f, "</a></td><td>%zu of %zu</td>", p->cells[c].runs - p->cells[c].invalid,
+                p->cells[c].runs);
+        for (size_t k = 0; k < OVERVIEW_COLUMNS; k++) {
+            put_value(g->f, overview_value(g, c, k), catalogue_find(overview[k].metric));
+        }
+        fputs("</tr>\n", g->f);
+    }
+    fputs("</table></div>\n<p>Means over the valid repetitions, ± half the 95 % confidence "
+          "interval (Student's t) where there are at least two. Delay, sender queue and link use "
+          "are those during the transfer; without one, of the whole run.</p>\n",
+          g->f);
+}
+
+/* ---- figures ---- */
+
+static void put_figure(struct page *g, enum figure kind, size_t cell, bool inside)
+{
+    char path[PATH_BYTES], full[2 * PATH_BYTES];
+
+    if (!figures_wanted(g->p, g->summary, kind, cell)) {
+        return;
+    }
+    figures_path(path, sizeof path, g->p, kind, cell);
+    fprintf(g->f, "<figure><img alt=\"%s\" src=\"", figure_texts[kind].alt);
+    if (inside) {
+        snprintf(full, sizeof full, "%s/%s", g->p->dir, path);
+        html_text_put_svg(g->f, full);
+    } else {
+        html_text_put(g->f, path);
+    }
+    fprintf(g->f, "\"%s/>\n<figcaption>%s (<a href=\"", inside ? "" : " loading=\"lazy\"",
+            figure_texts[kind].caption);
+    html_text_put(g->f, path);
+    fputs("\">SVG</a>)</figcaption></figure>\n", g->f);
+}
+
+static bool figures_inside(const struct plan_results *p)
+{
+    return p->cell_count * FIGURE_CELL_KINDS <= FIGURES_INSIDE_MAX;
+}
+
+/* ---- one cell ---- */
+
+static void put_metric_row(struct page *g, size_t cell, const char *metric)
+{
+    const struct catalogue_entry *e = catalogue_find(metric);
+    bool any = false;
+
+    for (int w = 0; w < WINDOWS; w++) {
+        any |= summary_get(g->summary, cell, metric, window_names[w]).n > 0;
+    }
+    if (!e || !any) {
+        return;
+    }
+    fprintf(g->f, "<tr><td class=\"l\" title=\"%s\">%s%s%s%s%s</td>", metric, e->label,
+            statistic_of(metric, e), *e->unit ? " <span class=\"unit\">" : "", e->unit,
+            *e->unit ? "</span>" : "");
+    for (int w = 0; w < WINDOWS; w++) {
+        put_value(g->f, summary_get(g->summary, cell, metric, window_names[w]), e);
+    }
+    fputs("</tr>\n", g->f);
+}
+
+static const char metric_table_head[] = "<div class=\"scroll\"><table><tr><th>metric</th><th>whole "
+                                        "run</th><th>before</th><th>during</th><th>after</th></tr>"
+                                        "\n";
+
+static void put_all_metrics(struct page *g, size_t cell)
+{
+    json_t *c = json_array_get(json_object_get(g->summary, "cells"), cell), *windows;
+    const char *metric;
+
+    fprintf(g->f, "<details><summary>All metrics of this cell</summary>\n%s", metric_table_head);
+    json_object_foreach(json_object_get(c, "metrics"), metric, windows)
+    {
+        const struct catalogue_entry *e = catalogue_find(metric);
+
+        if (e) {
+            put_metric_row(g, cell, metric);
+        }
+    }
+    fputs("</table></div></details>\n", g->f);
+}
+
+static void put_facts(struct page *g, const json_t *doc)
+{
+    json_t *path = json_object_get(doc, "path"), *flows = json_object_get(doc, "flows");
+    json_t *data = json_object_get(flows, "data");
+    const char *stack = json_string_value(json_object_get(doc, "stack"));
+    double rate = json_number_value(json_object_get(path, "rate_bps"));
+    double queue = json_number_value(json_object_get(path, "queue_bytes"));
+
+    fputs("<p>Stack <b>", g->f);
+    html_text_put(g->f, stack ? stack : "unknown");
+    fprintf(g->f, "</b>; path %g Mbit/s, %g ms one way, queue %.0f bytes", rate / 1e6,
+            json_number_value(json_object_get(path, "delay_ns")) / 1e6, queue);
+    if (rate > 0) {
+        fprintf(g->f, " (%.0f ms)", queue * 8e3 / rate);
+    }
+    fputs(json_object_get(flows, "media") ? "; media" : "; no media", g->f);
+    if (json_is_object(data)) {
+        const char *kind = json_string_value(json_object_get(data, "kind"));
+
+        fputs(", data: ", g->f);
+        html_text_put(g->f, kind ? kind : "unknown");
+        if (json_is_integer(json_object_get(data, "bytes"))) {
+            fprintf(g->f, " of %g MB", json_number_value(json_object_get(data, "bytes")) / 1e6);
+        }
+        fprintf(g->f, " from %g s; media's share meanwhile %g %%",
+                json_number_value(json_object_get(data, "start_ns")) / 1e9,
+                json_number_value(json_object_get(doc, "share_ppm")) / 1e4);
+    }
+    fputs(".</p>\n", g->f);
+}
+
+static void put_cell(struct page *g, size_t cell)
+{
+    const struct plan_result_cell *c = &g->p->cells[cell];
+    const struct plan_result_run *shown = &g->p->runs[c->shown];
+
+    fprintf(g->f, "<h2 id=\"cell-%zu\">", cell);
+    html_text_put(g->f, c->label);
+    fputs("</h2>\n", g->f);
+    put_facts(g, shown->doc);
+    if (c->runs > c->invalid) {
+        fputs(metric_table_head, g->f);
+        for (size_t i = 0; i < sizeof key_metrics / sizeof *key_metrics; i++) {
+            put_metric_row(g, cell, key_metrics[i]);
+        }
+        fputs("</table></div>\n", g->f);
+        put_all_metrics(g, cell);
+    } else {
+        fputs("<p class=\"bad\">No valid run.</p>\n", g->f);
+    }
+    if (c->runs > 1) {
+        fputs("<p>The plots show run <code>", g->f);
+        html_text_put(g->f, shown->name);
+        fputs(shown->valid ? "</code>.</p>\n" : "</code>, which is invalid.</p>\n", g->f);
+    }
+    for (enum figure k = 0; k < FIGURE_CELL_KINDS; k++) {
+        put_figure(g, k, cell, figures_inside(g->p));
+    }
+}
+
+/* ---- tail ---- */
+
+static void put_definitions(struct page *g)
+{
+    fputs("<h2>What the numbers mean</h2>\n<p><b>Windows.</b> <i>Whole</i>: start to end of the "
+          "run. <i>During</i>: first file byte sent to last file byte received. <i>Before</i> and "
+          "<i>after</i>: the rest, when it lasts at least 1 s. Delays belong to the moment of "
+          "sending, rates to the moment of arrival. Quantiles are exact, by nearest rank.</p>\n"
+          "<dl>\n",
+          g->f);
+    for (size_t i = 0; i < catalogue_count; i++) {
+        fprintf(g->f, "<dt>%s <code>%s</code></dt><dd>", catalogue[i].label, catalogue[i].metric);
+        html_text_put(g->f, catalogue[i].definition);
+        fputs("</dd>\n", g->f);
+    }
+    fputs("</dl>\n", g->f);
+}
+
+static void put_runs(struct page *g)
+{
+    fputs("<h2>Runs and files</h2>\n<table><tr><th>run</th><th class=\"l\">cell</th>"
+          "<th>repetition</th><th>seed</th><th>valid</th><th class=\"l\">files</th></tr>\n",
+          g->f);
+    for (size_t i = 0; i < g->p->run_count; i++) {
+        const struct plan_result_run *r = &g->p->runs[i];
+
+        fputs("<tr><td><a href=\"", g->f);
+        html_text_put(g->f, r->name);
+        fputs("/\">", g->f);
+        html_text_put(g->f, r->name);
+        fputs("</a></td><td class=\"l\">", g->f);
+        html_text_put(g->f, g->p->cells[r->cell].label);
+        fprintf(g->f,
+                "</td><td>%" JSON_INTEGER_FORMAT "</td><td>%" JSON_INTEGER_FORMAT
+                "</td><td>%s</td><td class=\"l\">",
+                json_integer_value(json_object_get(r->doc, "repetition")),
+                json_integer_value(json_object_get(r->doc, "seed")), r->valid ? "yes" : "no");
+        fputs("<a href=\"", g->f);
+        html_text_put(g->f, r->name);
+        fputs("/manifest.json\">manifest</a> <a href=\"", g->f);
+        html_text_put(g->f, r->name);
+        fputs("/metrics.json\">metrics</a></td></tr>\n", g->f);
+    }
+    fputs("</table>\n<p>Beside this page: <a href=\"summary.json\">summary.json</a>, <a "
+          "href=\"summary.csv\">summary.csv</a> (every metric of every cell), <a "
+          "href=\"plots/plots.gp\">plots/plots.gp</a> (draws the figures again). In each run's "
+          "folder: the scenario as run, records (CSV), captures (pcap) and the series behind the "
+          "plots.</p>\n",
+          g->f);
+}
+
+static void put_versions(struct page *g)
+{
+    json_t *versions = json_object_get(g->p->runs[0].doc, "versions"), *v;
+    bool first = true;
+    const char *key;
+
+    fputs("<p class=\"lead\">Versions: ", g->f);
+    json_object_foreach(versions, key, v)
+    {
+        fputs(first ? "" : ", ", g->f);
+        html_text_put(g->f, key);
+        fputc(' ', g->f);
+        html_text_put(g->f, json_is_string(v) ? json_string_value(v) : "?");
+        first = false;
+    }
+    fputs(first ? "not recorded.</p>\n" : ".</p>\n", g->f);
+}
+
+static void put_page(struct page *g)
+{
+    put_head(g);
+    put_validity(g);
+    put_overview(g);
+    for (enum figure k = FIGURE_CELL_KINDS; k < FIGURE_KINDS; k++) {
+        put_figure(g, k, 0, true);
+    }
+    for (size_t c = 0; c < g->p->cell_count; c++) {
+        put_cell(g, c);
+    }
+    put_definitions(g);
+    put_runs(g);
+    put_versions(g);
+    fputs("</body>\n</html>\n", g->f);
+}
+
+int html_write(const struct plan_results *p, const json_t *summary, struct fault *f)
+{
+    struct page g = {.p = p, .summary = summary};
+    char path[PATH_BYTES];
+    int failed;
+
+    snprintf(path, sizeof path, "%s/report.html", p->dir);
+    g.f = fopen(path, "we");
+    if (!g.f) {
+        return fault_set(f, ERR_OS, "%s: %s", path, strerror(errno));
+    }
+    put_page(&g);
+    failed = ferror(g.f);
+    return fclose(g.f) || failed ? fault_set(f, ERR_OS, "%s: %s", path, strerror(errno)) : 0;
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analysis/report/plan.h"
+
+#include "agents/base/err.h"
+#include "analysis/metrics/reduce.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PATH_BYTES 4096
+
+/* ---- names of the runs ---- */
+
+static int add_run(struct plan_results *p, const char *name)
+{
+    struct plan_result_run *more = realloc(p->runs, (p->run_count + 1) * sizeof *more);
+
+    if (!more) {
+        return ERR_NOMEM;
+    }
+    p->runs = more;
+    more[p->run_count] = (struct plan_result_run){.name = strdup(name)};
+    return more[p->run_count++].name ? 0 : ERR_NOMEM;
+}
+
+static int runs_of_index(struct plan_results *p, json_t *index, const char *path, struct fault *f)
+{
+    json_t *runs = json_object_get(index, "runs"), *one;
+    size_t i;
+
+    json_array_foreach(runs, i, one)
+    {
+        const char *name = json_string_value(json_object_get(one, "name"));
+
+        if (!name || strchr(name, '/')) {
+            return fault_set(f, ERR_MALFORMED, "%s: run %zu has no proper name", path, i + 1);
+        }
+        if (add_run(p, name)) {
+            return fault_set(f, ERR_NOMEM, "%s: out of memory", path);
+        }
+    }
+    return 0;
+}
+
+/* Folders that hold a manifest, by name. */
+static int runs_of_folder(struct plan_results *p, struct fault *f)
+{
+    struct dirent **entries = NULL;
+    int n = scandir(p->dir, &entries, NULL, versionsort), rc = 0;
+
+    if (n < 0) {
+        return fault_set(f, ERR_OS, "%s: %s", p->dir, strerror(errno));
+    }
+    for (int i = 0; i < n; i++) {
+        char path[PATH_BYTES];
+        int len = snprintf(path, sizeof path, "%s/%s/manifest.json", p->dir, entries[i]->d_name);
+
+        if (!rc && len < (int)sizeof path && entries[i]->d_name[0] != '.' &&
+            access(path, R_OK) == 0 && add_run(p, entries[i]->d_name)) {
+            rc = fault_set(f, ERR_NOMEM, "%s: out of memory", p->dir);
+        }
+        free(entries[i]);
+    }
+    free(entries);
+    return rc;
+}
+
+static int find_runs(struct plan_results *p, struct fault *f)
+{
+    char path[PATH_BYTES];
+    json_error_t e;
+    json_t *index;
+    int rc;
+
+    snprintf(path, sizeof path, "%s/index.json", p->dir);
+    if (access(path, F_OK)) {
+        rc = runs_of_folder(p, f);
+    } else {
+        index = json_load_file(path, 0, &e);
+        rc = index ? runs_of_index(p, index, path, f)
+                   : fault_set(f, ERR_MALFORMED, "%s:%d:%d: %s", path, e.line, e.column, e.text);
+        json_decref(index);
+    }
+    if (!rc && p->run_count == 0) {
+        rc = fault_set(f, ERR_MALFORMED, "%s: no runs (no index.json, no folder with a manifest)",
+                       p->dir);
+    }
+    return rc;
+}
+
+/* ---- documents of the runs ---- */
+
+/* What can be said of a run that cannot be reduced. */
+static json_t *unreduced(const char *dir, const char *name, const char *why)
+{
+    char path[PATH_BYTES + 16];
+    json_t *doc, *reason;
+
+    snprintf(path, sizeof path, "%s/manifest.json", dir);
+    doc = json_load_file(path, 0, NULL);
+    if (!json_is_object(doc)) {
+        json_decref(doc);
+        doc = json_object();
+    }
+    reason = json_pack("[{s:s,s:i,s:s}]", "reason", "not-reduced", "count", 1, "detail", why);
+    if (!json_object_get(doc, "name")) {
+        json_object_set_new(doc, "name", json_string(name));
+    }
+    json_object_set_new(doc, "valid", json_false());
+    json_object_set_new(doc, "metrics", json_object());
+    if (json_object_set_new(doc, "invalid", reason)) {
+        json_decref(doc);
+        return NULL;
+    }
+    return doc;
+}
+
+static int load_run(struct plan_results *p, struct plan_result_run *r, bool again)
+{
+    char dir[PATH_BYTES], path[PATH_BYTES + 16];
+    struct fault f;
+
+    snprintf(dir, sizeof dir, "%s/%s", p->dir, r->name);
+    snprintf(path, sizeof path, "%s/metrics.json", dir);
+    if (!again) {
+        r->doc = json_load_file(path, 0, NULL);
+    }
+    if (!json_is_object(json_object_get(r->doc, "metrics"))) {
+        json_decref(r->doc);
+        r->doc = NULL;
+        if (reduce_run(dir, &r->doc, &f)) {
+            r->doc = unreduced(dir, r->name, f.text);
+        }
+    }
+    r->valid = json_is_true(json_object_get(r->doc, "valid"));
+    p->invalid += !r->valid;
+    return r->doc ? 0 : ERR_NOMEM;
+}
+
+/* ---- cells ---- */
+
+static json_t *data_kind(const json_t *flows)
+{
+    json_t *kind = json_object_get(json_object_get(flows, "data"), "kind");
+
+    return kind ? json_incref(kind) : json_string("none");
+}
+
+static json_t *params_of(const json_t *doc)
+{
+    json_t *path = json_object_get(doc, "path"), *cell = json_object_get(doc, "cell"), *value;
+    json_t *params = json_object();
+    const char *key;
+
+    if (json_object_get(doc, "stack")) {
+        json_object_set(params, "stack", json_object_get(doc, "stack"));
+    }
+    if (path) {
+        json_object_set(params, "rate_bps", json_object_get(path, "rate_bps"));
+        json_object_set_new(params, "delay_ms",
+                            json_real(json_number_value(json_object_get(path, "delay_ns")) / 1e6));
+        json_object_set(params, "queue_bytes", json_object_get(path, "queue_bytes"));
+        json_object_set_new(params, "data", data_kind(json_object_get(doc, "flows")));
+        json_object_set_new(params, "share",
+                            json_real(json_number_value(json_object_get(doc, "share_ppm")) / 1e6));
+    }
+    json_object_foreach(cell, key, value)
+    {
+        if (!json_object_get(params, key)) {
+            json_object_set(params, key, value);
+        }
+    }
+    return params;
+}
+
+/* The values of the grid's keys; without a grid the stack and the path. */
+static void label_of(char *out, const json_t *doc, const json_t *params)
+{
+    json_t *cell = json_object_get(doc, "cell"), *value;
+    const char *key;
+    size_t used = 0;
+
+    out[0] = '\0';
+    json_object_foreach(cell, key, value)
+    {
+        char *text = json_is_string(value) ? strdup(json_string_value(value))
+                                           : json_dumps(value, JSON_ENCODE_ANY);
+        int n =
+            snprintf(out + used, PLAN_LABEL_MAX - used, "%s%s", used ? " " : "", text ? text : "?");
+
+        free(text);
+        used += n < 0 ? 0 : (size_t)n;
+        if (used >= PLAN_LABEL_MAX) {
+            return;
+        }
+    }
+    if (used == 0 && json_object_get(params, "stack")) {
+        snprintf(out, PLAN_LABEL_MAX, "%s %g Mbit/s %g ms",
+                 json_string_value(json_object_get(params, "stack")),
+                 json_number_value(json_object_get(params, "rate_bps")) / 1e6,
+                 json_number_value(json_object_get(params, "delay_ms")));
+    } else if (used == 0) {
+        snprintf(out, PLAN_LABEL_MAX, "unreadable");
+    }
+}
+
+static int join_cell(struct plan_results *p, size_t run)
+{
+    struct plan_result_run *r = &p->runs[run];
+    json_t *params = params_of(r->doc);
+    struct plan_result_cell *c, *more;
+    size_t i = 0;
+
+    while (i < p->cell_count && !json_equal(p->cells[i].params, params)) {
+        i++;
+    }
+    if (i == p->cell_count) {
+        more = realloc(p->cells, (p->cell_count + 1) * sizeof *more);
+        if (!more || !params) {
+            json_decref(params);
+            return ERR_NOMEM;
+        }
+        p->cells = more;
+        more[p->cell_count++] =
+            (struct plan_result_cell){.params = json_incref(params), .shown = run};
+        label_of(more[i].label, r->doc, params);
+    }
+    json_decref(params);
+    c = &p->cells[i];
+    c->runs++;
+    c->invalid += !r->valid;
+    if (r->valid && !p->runs[c->shown].valid) {
+        c->shown = run;
+    }
+    r->cell = i;
+    return 0;
+}
+
+static const char *text_of(const json_t *doc, const char *key, const char *otherwise)
+{
+    const char *s = json_string_value(json_object_get(doc, key));
+
+    return s ? s : otherwise;
+}
+
+int plan_results_load(struct plan_results *p, const char *dir, bool again, struct fault *f)
+{
+    int rc;
+
+    *p = (struct plan_results){.dir = strdup(dir)};
+    if (!p->dir) {
+        return fault_set(f, ERR_NOMEM, "%s: out of memory", dir);
+    }
+    for (size_t len = strlen(p->dir); len > 1 && p->dir[len - 1] == '/'; len--) {
+        p->dir[len - 1] = '\0';
+    }
+    rc = find_runs(p, f);
+    for (size_t i = 0; i < p->run_count && !rc; i++) {
+        rc = load_run(p, &p->runs[i], again);
+        if (!rc) {
+            rc = join_cell(p, i);
+        }
+        if (rc) {
+            fault_set(f, rc, "%s: %s", dir, err_text(rc));
+        }
+    }
+    if (rc) {
+        plan_results_fini(p);
+        return rc;
+    }
+    p->name = text_of(p->runs[0].doc, "plan", "unnamed");
+    p->link = text_of(p->runs[0].doc, "link", "unknown");
+    p->link_why = text_of(p->runs[0].doc, "link_why", "");
+    return 0;
+}
+
+void plan_results_fini(struct plan_results *p)
+{
+    for (size_t i = 0; i < p->run_count; i++) {
+        free(p->runs[i].name);
+        json_decref(p->runs[i].doc);
+    }
+    for (size_t i = 0; i < p->cell_count; i++) {
+        json_decref(p->cells[i].params);
+    }
+    free(p->runs);
+    free(p->cells);
+    free(p->dir);
+    *p = (struct plan_results){0};
+}

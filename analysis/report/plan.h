@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The reduced runs of one plan, grouped into cells: runs with equal parameters. */
+#ifndef ANALYSIS_REPORT_PLAN_H
+#define ANALYSIS_REPORT_PLAN_H
+
+#include "analysis/ingest/fault.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#define PLAN_LABEL_MAX 120
+
+struct plan_result_run {
+    char *name;  /* folder within the plan's */
+    json_t *doc; /* metrics.json; for a run that cannot be reduced what is known of it */
+    bool valid;
+    size_t cell;
+};
+
+struct plan_result_cell {
+    json_t *params; /* {"stack":…, "rate_bps":…, "delay_ms":…, …} */
+    char label[PLAN_LABEL_MAX];
+    size_t runs, invalid;
+    size_t shown; /* the run that is plotted: the first valid repetition, else the first */
+};
+
+struct plan_results {
+    char *dir;
+    const char *name, *link, *link_why; /* borrowed from the first run; never NULL */
+    struct plan_result_run *runs;       /* in the order of index.json, else by name */
+    size_t run_count, invalid;
+    struct plan_result_cell *cells;
+    size_t cell_count;
+};
+
+/* Reads every run of dir; a run without metrics.json, or every run when again is set, is reduced
+ * first. A run that cannot be reduced becomes an invalid one ("not-reduced"). Returns 0, or a
+ * negative code with *f filled when dir has no runs at all or cannot be read. */
+int plan_results_load(struct plan_results *p, const char *dir, bool again, struct fault *f);
+void plan_results_fini(struct plan_results *p);
+
+#endif

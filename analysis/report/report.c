@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analysis/report/report.h"
+
+#include "agents/base/err.h"
+#include "analysis/report/figures.h"
+#include "analysis/report/html.h"
+#include "analysis/report/plan.h"
+#include "analysis/report/summary.h"
+#include "analysis/report/terminal.h"
+
+#include <jansson.h>
+
+static void print(const struct plan_results *p, const json_t *summary,
+                  const struct report_options *o, FILE *out)
+{
+    if (o->json) {
+        json_dumpf(summary, out, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
+        fputc('\n', out);
+    } else if (!o->quiet) {
+        terminal_print(out, p, summary);
+    }
+}
+
+int report_make(const char *dir, const struct report_options *o, FILE *out, struct fault *f)
+{
+    struct plan_results p;
+    struct fault plots;
+    json_t *summary;
+    int rc = plan_results_load(&p, dir, o->again, f), plots_rc = 0;
+
+    if (rc) {
+        return rc;
+    }
+    summary = summary_new(&p);
+    if (!summary) {
+        rc = fault_set(f, ERR_NOMEM, "%s: out of memory", dir);
+        goto out;
+    }
+    rc = summary_write(summary, p.dir, f);
+    if (!rc && o->templates) {
+        plots_rc = figures_draw(&p, summary, o->templates, &plots);
+    }
+    if (!rc) {
+        rc = html_write(&p, summary, f);
+    }
+    if (!rc) {
+        print(&p, summary, o, out);
+    }
+    if (!rc && plots_rc) {
+        *f = plots;
+        rc = plots_rc;
+    }
+out:
+    json_decref(summary);
+    plan_results_fini(&p);
+    return rc;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A plan's folder to everything a reader wants of it: summary.json, summary.csv, plots/,
+ * report.html, and the table on the terminal. */
+#ifndef ANALYSIS_REPORT_REPORT_H
+#define ANALYSIS_REPORT_REPORT_H
+
+#include "analysis/ingest/fault.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+struct report_options {
+    bool json;             /* out gets summary.json instead of the table */
+    bool quiet;            /* out gets nothing */
+    bool again;            /* reduce every run, also those that have been */
+    const char *templates; /* folder of the plots' templates; NULL: no plots */
+};
+
+/* Returns 0 (also when runs are invalid: they are counted and named) or a negative code with *f
+ * filled. Without gnuplot everything but the plots is written before it fails. */
+int report_make(const char *dir, const struct report_options *o, FILE *out, struct fault *f);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Metrics per cell over its valid repetitions: summary.json and summary.csv. The confidence
+ * interval is Student's t at 95 %, null below two runs, as is the standard deviation. */
+#ifndef ANALYSIS_REPORT_SUMMARY_H
+#define ANALYSIS_REPORT_SUMMARY_H
+
+#include "analysis/ingest/fault.h"
+#include "analysis/report/plan.h"
+
+#include <jansson.h>
+#include <stddef.h>
+
+#define SUMMARY_SCHEMA 1
+
+struct summary_value {
+    size_t n;                                /* 0: the metric does not exist */
+    double mean, sd, ci_lo, ci_hi, min, max; /* sd and ci are NAN below n = 2 */
+};
+
+/* A new document, NULL when out of memory. */
+json_t *summary_new(const struct plan_results *p);
+/* One value of it. */
+struct summary_value summary_get(const json_t *summary, size_t cell, const char *metric,
+                                 const char *window);
+/* dir/summary.json and dir/summary.csv. Returns 0 or ERR_OS with *f filled. */
+int summary_write(const json_t *summary, const char *dir, struct fault *f);
+
+#endif

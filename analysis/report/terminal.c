@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analysis/report/terminal.h"
+
+#include "analysis/report/summary.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LABEL_MIN 4
+#define LABEL_MAX 22 /* longer ones get a line of their own */
+#define MISSING "-"
+
+static void put(FILE *out, int width, double v, int decimals)
+{
+    if (isfinite(v)) {
+        fprintf(out, "%*.*f", width, decimals, v);
+    } else {
+        fprintf(out, "%*s", width, MISSING);
+    }
+}
+
+static double mean(const json_t *summary, size_t cell, const char *metric, const char *window)
+{
+    struct summary_value v = summary_get(summary, cell, metric, window);
+
+    return v.n ? v.mean : NAN;
+}
+
+static int label_width(const struct plan_results *p)
+{
+    size_t width = LABEL_MIN;
+
+    for (size_t i = 0; i < p->cell_count; i++) {
+        size_t len = strlen(p->cells[i].label);
+
+        width = len > width ? len : width;
+    }
+    return (int)(width > LABEL_MAX ? LABEL_MAX : width);
+}
+
+static void put_header(FILE *out, int width)
+{
+    fprintf(out, "%-*s%5s%16s%21s%18s%8s%6s%6s\n", width, "cell", "runs", "file time",
+            "media Mbit/s", "one-way delay ms", "sender", "link", "loss");
+    fprintf(out, "%-*s%5s%16s%7s%7s%7s%6s%6s%6s%8s%6s%6s\n", width, "", "", "s (x ideal)", "before",
+            "during", "after", "p50", "p95", "p99", "p95 ms", "%", "%");
+}
+
+static void put_file_time(FILE *out, double seconds, double ratio)
+{
+    char text[32] = MISSING;
+
+    if (isfinite(seconds) && isfinite(ratio)) {
+        snprintf(text, sizeof text, "%.2f (%.2f)", seconds, ratio);
+    } else if (isfinite(seconds)) {
+        snprintf(text, sizeof text, "%.2f", seconds);
+    }
+    fprintf(out, "%16s", text);
+}
+
+/* Delays, link use and loss are those of the transfer; without one, of the whole run. */
+static void put_cell(FILE *out, const struct plan_results *p, const json_t *s, size_t c, int width)
+{
+    const struct plan_result_cell *cell = &p->cells[c];
+    bool during = summary_get(s, c, "link_utilisation_ratio", "during").n > 0;
+    const char *w = during ? "during" : "whole";
+    char runs[32];
+
+    if (strlen(cell->label) > (size_t)width) {
+        fprintf(out, "%s\n%*s", cell->label, width, "");
+    } else {
+        fprintf(out, "%-*s", width, cell->label);
+    }
+    snprintf(runs, sizeof runs, "%zu%s", cell->runs - cell->invalid, cell->invalid ? "!" : "");
+    fprintf(out, "%5s", runs);
+    put_file_time(out, mean(s, c, "file_time_s", "whole"), mean(s, c, "file_time_ratio", "whole"));
+    put(out, 7, mean(s, c, "media_throughput_bps", "before") / 1e6, 2);
+    put(out, 7, mean(s, c, "media_throughput_bps", w) / 1e6, 2);
+    put(out, 7, mean(s, c, "media_throughput_bps", "after") / 1e6, 2);
+    put(out, 6, mean(s, c, "media_owd_ms_p50", w), 1);
+    put(out, 6, mean(s, c, "media_owd_ms_p95", w), 1);
+    put(out, 6, mean(s, c, "media_owd_ms_p99", w), 1);
+    put(out, 8, mean(s, c, "media_sender_queue_ms_p95", w), 1);
+    put(out, 6, mean(s, c, "link_utilisation_ratio", w) * 100, 1);
+    put(out, 6, mean(s, c, "media_loss_ratio", w) * 100, 2);
+    fputc('\n', out);
+}
+
+static void put_invalid(FILE *out, const struct plan_results *p)
+{
+    for (size_t i = 0; i < p->run_count; i++) {
+        json_t *invalid = json_object_get(p->runs[i].doc, "invalid"), *one;
+        size_t k;
+
+        if (p->runs[i].valid) {
+            continue;
+        }
+        fprintf(out, "invalid: %s:", p->runs[i].name);
+        json_array_foreach(invalid, k, one)
+        {
+            const char *reason = json_string_value(json_object_get(one, "reason"));
+            const char *detail = json_string_value(json_object_get(one, "detail"));
+
+            fprintf(out, "%s %s (%" JSON_INTEGER_FORMAT "; %s)", k ? "," : "",
+                    reason ? reason : "unknown", json_integer_value(json_object_get(one, "count")),
+                    detail ? detail : "");
+        }
+        fputc('\n', out);
+    }
+}
+
+static bool any_without_transfer(const struct plan_results *p, const json_t *summary)
+{
+    for (size_t c = 0; c < p->cell_count; c++) {
+        if (summary_get(summary, c, "link_utilisation_ratio", "during").n == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void terminal_print(FILE *out, const struct plan_results *p, const json_t *summary)
+{
+    int width = label_width(p);
+
+    fprintf(out, "%s: %zu run%s on link %s", p->name, p->run_count, p->run_count == 1 ? "" : "s",
+            p->link);
+    if (p->invalid) {
+        fprintf(out, ", %zu invalid (not in the means)", p->invalid);
+    }
+    fputs("\n\n", out);
+    put_header(out, width);
+    for (size_t c = 0; c < p->cell_count; c++) {
+        put_cell(out, p, summary, c, width);
+    }
+    fputs("\nDelay, sender queue, link use and loss are those during the transfer", out);
+    fputs(any_without_transfer(p, summary) ? " (else of the whole run).\n" : ".\n", out);
+    put_invalid(out, p);
+    fprintf(out, "Report: %s/report.html\n", p->dir);
+}
