@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "testbed/run/netns_run.h"
+
+#include "agents/base/err.h"
+#include "testbed/wire/realtime.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define READY_TIMEOUT (20 * NS_PER_S)
+#define START_AHEAD (100 * NS_PER_MS)
+#define PROGRESS_EVERY (200 * NS_PER_MS)
+/* After one agent has ended the other one gets this long, and again after being told to stop. */
+#define OTHER_GRACE (2 * NS_PER_S)
+#define STOP_GRACE (2 * NS_PER_S)
+/* A run that has not ended this long after its latest proper end is ended. */
+#define LIMIT_MARGIN (10 * NS_PER_S)
+#define EXIT_NO_PROGRAM 127
+
+/* What a forked process needs to become an agent. */
+struct launch {
+    const char *const *argv;
+    int ready_fd, start_fd;
+};
+
+static int keep_open(int fd)
+{
+    return fcntl(fd, F_SETFD, 0);
+}
+
+static int become_agent(void *arg)
+{
+    const struct launch *l = arg;
+
+    if (!keep_open(l->ready_fd) && !keep_open(l->start_fd)) {
+        execv(l->argv[0], (char *const *)(uintptr_t)l->argv);
+    }
+    dprintf(STDERR_FILENO, "%s: %s\n", l->argv[0], strerror(errno));
+    return EXIT_NO_PROGRAM;
+}
+
+/* The agent lies beside this program, or above it when this is a test (build/plain/.../x_nstest).
+ */
+static int find_agent(struct netns_run *r, char *path)
+{
+    ssize_t n = readlink("/proc/self/exe", path, NETNS_RUN_PATH_MAX - sizeof "/agent");
+
+    if (n > 0) {
+        path[n] = '\0';
+        for (char *slash = strrchr(path, '/'); slash; slash = strrchr(path, '/')) {
+            struct stat s;
+
+            strcpy(slash, "/agent");
+            if (!stat(path, &s) && S_ISREG(s.st_mode) && !access(path, X_OK)) {
+                return 0;
+            }
+            *slash = '\0';
+        }
+    }
+    return message_set(r->m, ERR_OS, "there is no program \"agent\" beside this one; run make all");
+}
+
+static int launch(struct netns_run *r, struct netns_side *s, const char *program)
+{
+    char conf[NETNS_RUN_PATH_MAX], qlog[NETNS_RUN_PATH_MAX], log[NETNS_RUN_PATH_MAX];
+    char keys[NETNS_RUN_PATH_MAX], name[32], ready_text[12], start_text[12];
+    int ready[2] = {-1, -1}, start[2] = {-1, -1}, rc;
+    /* Both ends would log the same secrets. */
+    bool keylog = r->opt->keylog && s == &r->sides[NETNS_SENDER];
+    const char *argv[] = {program,     "--config",   conf,       "--ready-fd",
+                          ready_text,  "--start-fd", start_text, "--records",
+                          r->opt->dir, "--qlog",     qlog,       keylog ? "--keylog" : NULL,
+                          keys,        NULL};
+    struct launch l = {.argv = argv};
+    struct child_options o = {.name = s->name,
+                              .log_path = log,
+                              .ns_fd = chain_ns(r->chain, s->node),
+                              .priority = REALTIME_AGENT,
+                              .run = become_agent,
+                              .arg = &l};
+
+    snprintf(name, sizeof name, "log/%s", s->name);
+    if (netns_run_path(r, conf, s->name, ".conf") || netns_run_path(r, qlog, s->name, ".sqlog") ||
+        netns_run_path(r, keys, "keys", ".log") || netns_run_path(r, log, name, ".log")) {
+        return ERR_LIMIT;
+    }
+    if (pipe2(ready, O_CLOEXEC) || pipe2(start, O_CLOEXEC)) {
+        rc = message_set(r->m, ERR_OS, "pipe: %s", strerror(errno));
+    } else {
+        l.ready_fd = ready[1];
+        l.start_fd = start[0];
+        snprintf(ready_text, sizeof ready_text, "%d", l.ready_fd);
+        snprintf(start_text, sizeof start_text, "%d", l.start_fd);
+        rc = child_start(&s->agent, &o, r->m);
+    }
+    if (ready[1] >= 0) {
+        close(ready[1]);
+    }
+    if (start[0] >= 0) {
+        close(start[0]);
+    }
+    s->ready_fd = ready[0];
+    s->start_fd = start[1];
+    return rc;
+}
+
+/* The last line an agent wrote to its log; empty if there is none. */
+static void last_words(struct netns_run *r, const struct netns_side *s, char *out, size_t len)
+{
+    char path[NETNS_RUN_PATH_MAX], name[32], line[512];
+    FILE *f;
+
+    out[0] = '\0';
+    snprintf(name, sizeof name, "log/%s", s->name);
+    f = netns_run_path(r, path, name, ".log") ? NULL : fopen(path, "re");
+    while (f && fgets(line, sizeof line, f)) {
+        line[strcspn(line, "\n")] = '\0';
+        snprintf(out, len, "%.*s", (int)len - 1, line);
+    }
+    if (f) {
+        fclose(f);
+    }
+}
+
+static int not_ready(struct netns_run *r, struct netns_side *s)
+{
+    char words[160], how[80];
+
+    if (!child_wait(&s->agent, realtime_mono() + NS_PER_S)) {
+        return message_set(r->m, ERR_OS, "the %s does not get ready", s->name);
+    }
+    last_words(r, s, words, sizeof words);
+    child_describe(&s->agent, how, sizeof how);
+    return message_set(r->m, ERR_OS, "the %s did not start: %s", s->name, words[0] ? words : how);
+}
+
+static int await_ready(struct netns_run *r, struct netns_side *s)
+{
+    struct pollfd p = {.fd = s->ready_fd, .events = POLLIN};
+    ns_t deadline = realtime_mono() + READY_TIMEOUT;
+    char byte;
+    int n;
+
+    do {
+        struct timespec left = realtime_timespec(ns_max(deadline - realtime_mono(), 0));
+
+        n = ppoll(&p, 1, &left, NULL);
+    } while (n < 0 && errno == EINTR);
+    return n > 0 && read(s->ready_fd, &byte, 1) == 1 ? 0 : not_ready(r, s);
+}
+
+int netns_agents_start(struct netns_run *r)
+{
+    char program[NETNS_RUN_PATH_MAX];
+    int rc = find_agent(r, program);
+
+    for (int i = NETNS_SIDES - 1; i >= 0 && !rc; i--) {
+        rc = launch(r, &r->sides[i], program);
+    }
+    for (int i = NETNS_SIDES - 1; i >= 0 && !rc; i--) {
+        rc = await_ready(r, &r->sides[i]);
+    }
+    return rc;
+}
+
+int netns_agents_release(struct netns_run *r)
+{
+    r->start = realtime_mono() + START_AHEAD;
+    r->wall_offset_start = realtime_wall_offset();
+    for (int i = 0; i < NETNS_SIDES; i++) {
+        if (write(r->sides[i].start_fd, &r->start, sizeof r->start) != sizeof r->start) {
+            return not_ready(r, &r->sides[i]);
+        }
+    }
+    return 0;
+}
+
+/* Run time at which a run that is still going on is ended. */
+static ns_t limit_of(const struct scenario *s)
+{
+    ns_t end = s->duration != NS_NEVER ? s->duration : ns_add(s->time_limit, s->linger);
+
+    return ns_add(end, LIMIT_MARGIN);
+}
+
+/* Escalation: what to do with agents that still run, and when. */
+struct ending {
+    ns_t next;  /* CLOCK_MONOTONIC of the next step */
+    int signal; /* SIGTERM or SIGKILL is what comes then */
+};
+
+static void escalate(struct netns_run *r, struct ending *e, ns_t now)
+{
+    for (int i = 0; i < NETNS_SIDES; i++) {
+        struct netns_side *s = &r->sides[i];
+
+        s->timed_out |= e->signal == SIGKILL && child_running(&s->agent);
+        child_signal(&s->agent, e->signal);
+    }
+    e->signal = SIGKILL;
+    e->next = now + STOP_GRACE;
+}
+
+/* A helper that ends while agents run takes the run with it. */
+static int check_helper(struct netns_run *r, const struct service *s, const struct pollfd *p)
+{
+    return p->revents
+               ? message_set(r->m, ERR_OS, "%s ended in the middle of the run", s->child.name)
+               : 0;
+}
+
+static int wait_step(struct netns_run *r, ns_t until)
+{
+    struct service *helpers[] = {&r->wire, &r->capture};
+    struct pollfd p[NETNS_SIDES + 2];
+    struct timespec left = realtime_timespec(ns_max(until - realtime_mono(), 0));
+    int rc = 0;
+
+    for (int i = 0; i < NETNS_SIDES; i++) {
+        p[i] = (struct pollfd){.fd = r->sides[i].agent.pidfd, .events = POLLIN};
+    }
+    for (int i = 0; i < 2; i++) { /* poll ignores the -1 of one that does not exist */
+        p[NETNS_SIDES + i] = (struct pollfd){.fd = helpers[i]->child.pidfd, .events = POLLIN};
+    }
+    if (ppoll(p, NETNS_SIDES + 2, &left, NULL) <= 0) {
+        return 0;
+    }
+    for (int i = 0; i < 2 && !rc; i++) {
+        rc = check_helper(r, helpers[i], &p[NETNS_SIDES + i]);
+    }
+    return rc;
+}
+
+static void note_exit(struct netns_run *r, struct netns_side *s, struct manifest_agent *a)
+{
+    int status = s->agent.status;
+    char words[sizeof a->error], how[80];
+
+    a->exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    if (a->exit_status) {
+        last_words(r, s, words, sizeof words);
+        child_describe(&s->agent, how, sizeof how);
+        snprintf(a->error, sizeof a->error, "%s", words[0] ? words : how);
+    }
+}
+
+int netns_agents_wait(struct netns_run *r)
+{
+    struct ending e = {.next = r->start + limit_of(&r->run->scenario), .signal = SIGTERM};
+    ns_t now = realtime_mono(), progress = r->start;
+    int running = NETNS_SIDES, rc = 0;
+
+    while (running && !rc) {
+        int before = running;
+
+        rc = wait_step(r, ns_min(progress, e.next));
+        now = realtime_mono();
+        running = 0;
+        for (int i = 0; i < NETNS_SIDES; i++) {
+            running += !child_wait(&r->sides[i].agent, 0);
+        }
+        if (running == 1 && before == 2 && e.signal == SIGTERM) {
+            e.next = ns_min(e.next, now + OTHER_GRACE);
+        }
+        if (running && now >= e.next) {
+            escalate(r, &e, now);
+        }
+        if (now >= progress) {
+            r->progress(r->progress_ctx, now - r->start);
+            progress = now + PROGRESS_EVERY;
+        }
+    }
+    r->manifest.duration = now - r->start;
+    for (int i = 0; i < NETNS_SIDES && !rc; i++) {
+        note_exit(r, &r->sides[i], i == NETNS_SENDER ? &r->manifest.sender : &r->manifest.receiver);
+    }
+    return rc;
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "testbed/run/netns_run.h"
+
+#include "agents/base/err.h"
+#include "agents/record/record_csv.h"
+#include "testbed/run/csv_look.h"
+#include "testbed/wire/realtime.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define WIRE_LATE_MAX NS_PER_MS  /* p99 */
+#define CLOCK_STEP_MAX NS_PER_MS /* of the wall clock against the monotonic one */
+#define DIGEST_NONE INT64_MIN
+#define EVENT_END 1 /* of a file record */
+
+__attribute__((format(printf, 4, 5))) static void invalid(struct netns_run *r, const char *reason,
+                                                          uint64_t count, const char *format, ...)
+{
+    char detail[160];
+    va_list args;
+
+    if (!count) {
+        return;
+    }
+    va_start(args, format);
+    vsnprintf(detail, sizeof detail, format, args);
+    va_end(args);
+    manifest_add_invalid(&r->manifest, reason, (int64_t)count, detail);
+}
+
+static void judge_agents(struct netns_run *r)
+{
+    const struct manifest_agent *outcomes[] = {&r->manifest.sender, &r->manifest.receiver};
+
+    for (int i = 0; i < NETNS_SIDES; i++) {
+        const struct netns_side *s = &r->sides[i];
+
+        if (s->timed_out) {
+            invalid(r, "agent-timeout", 1, "%s: did not end when told to", s->name);
+        } else if (outcomes[i]->exit_status) {
+            invalid(r, "agent-exit", 1, "%s: %.140s", s->name, outcomes[i]->error);
+        }
+    }
+}
+
+static void judge_captures(struct netns_run *r)
+{
+    struct manifest_capture *outcomes[] = {&r->manifest.sender_capture,
+                                           &r->manifest.receiver_capture};
+
+    for (int i = 0; i < NETNS_SIDES; i++) {
+        const struct netns_side *s = &r->sides[i];
+
+        *outcomes[i] =
+            (struct manifest_capture){.packets = s->capture.packets, .dropped = s->capture.dropped};
+        invalid(r, "capture-drops", s->capture.dropped, "%s.pcap: buffer full", s->name);
+        invalid(r, "oversize-packet", s->capture.oversize,
+                "%s.pcap: frames of up to %" PRIu32 " bytes", s->name, s->capture.longest);
+    }
+}
+
+static uint64_t wire_lost(const struct wire_counters *c)
+{
+    return c->kernel_drops + c->store_drops + c->send_drops;
+}
+
+static void judge_wire(struct netns_run *r)
+{
+    const struct wire_report *w = &r->wire_report;
+    const struct wire_counters *dirs[] = {&w->eastward, &w->westward};
+    static const char *const names[] = {"forward", "backward"};
+
+    if (r->topo.kind != TOPOLOGY_WIRE) {
+        return;
+    }
+    for (int i = 0; i < 2; i++) {
+        uint64_t shaped = r->links[i].out_packets - r->base[i].out_packets;
+        uint64_t seen = dirs[i]->in_frames + dirs[i]->kernel_drops + dirs[i]->store_drops;
+
+        invalid(r, "wire-drops", wire_lost(dirs[i]),
+                "%s: %" PRIu64 " receive buffer, %" PRIu64 " store, %" PRIu64 " send", names[i],
+                dirs[i]->kernel_drops, dirs[i]->store_drops, dirs[i]->send_drops);
+        invalid(r, "wire-drops", shaped > seen ? shaped - seen : 0,
+                "%s: left the shaper but never reached the wire", names[i]);
+    }
+    invalid(r, "wire-late", w->late_p99 > WIRE_LATE_MAX, "p99 %.3f ms, maximum %.3f ms%s",
+            ns_to_ms(w->late_p99), ns_to_ms(w->late_max),
+            w->realtime ? "" : "; without real-time priority");
+}
+
+static int judge_network(struct netns_run *r)
+{
+    struct chain_losses l;
+    int rc = chain_losses(r->chain, &l, r->m);
+
+    if (!rc) {
+        invalid(r, "qdisc-drops-unexpected", l.qdisc_drops + l.iface_drops, "first at %s", l.where);
+    }
+    return rc;
+}
+
+static int64_t look(struct netns_run *r, const char *role, const char *kind,
+                    const struct csv_query *q, int64_t *last)
+{
+    char path[NETNS_RUN_PATH_MAX];
+
+    return netns_run_path(r, path, role, kind) ? 0 : csv_look(path, q, last);
+}
+
+static void judge_file(struct netns_run *r)
+{
+    const struct csv_query intact = {"event", EVENT_END, "intact"};
+    const struct csv_query digest = {"event", EVENT_END, "digest"};
+    int64_t ok = 1, sent = DIGEST_NONE, got = DIGEST_NONE;
+
+    if (!look(r, "receiver", ".file.csv", &intact, &ok)) {
+        invalid(r, "file-unfinished", 1, "the file had not arrived when the run ended");
+        return;
+    }
+    (void)look(r, "sender", ".file.csv", &digest, &sent);
+    (void)look(r, "receiver", ".file.csv", &digest, &got);
+    if (!ok || (sent != DIGEST_NONE && got != DIGEST_NONE && sent != got)) {
+        invalid(r, "file-damaged", 1, "the file that arrived is not the one sent");
+    }
+}
+
+static void judge_flows(struct netns_run *r)
+{
+    const struct scenario *s = &r->run->scenario;
+    const struct csv_query all = {0};
+
+    if (s->media && s->media_start < r->manifest.duration &&
+        !look(r, "receiver", ".rtp_received.csv", &all, NULL)) {
+        invalid(r, "media-missing", 1, "the receiver got no RTP packet");
+    }
+    if (s->data == AGENT_DATA_FILE) {
+        judge_file(r);
+    }
+}
+
+static void judge_clock(struct netns_run *r)
+{
+    struct manifest *m = &r->manifest;
+    ns_t end = realtime_mono(), offset = realtime_wall_offset();
+    ns_t step = offset - r->wall_offset_start;
+
+    m->monotonic_start_ns = r->start;
+    m->wall_start_ns = r->start + r->wall_offset_start;
+    m->monotonic_end_ns = end;
+    m->wall_end_ns = end + offset;
+    invalid(r, "clock-step", step > CLOCK_STEP_MAX || step < -CLOCK_STEP_MAX,
+            "the wall clock moved by %.3f ms against the monotonic one", ns_to_ms(step));
+}
+
+int netns_judge(struct netns_run *r)
+{
+    int rc = judge_network(r);
+
+    if (!rc) {
+        judge_agents(r);
+        judge_captures(r);
+        judge_wire(r);
+        judge_flows(r);
+        judge_clock(r);
+    }
+    return rc;
+}
+
+static void put_link(const struct record_sink *sink, const char *name, ns_t time,
+                     const struct chain_link *base, const struct chain_link *end)
+{
+    /* The kernel counts neither bytes of dropped packets nor the longest queue. */
+    record_put_named(sink, RECORD_LINK, name, time, (int64_t)(end->in_packets - base->in_packets),
+                     RECORD_NONE, (int64_t)(end->out_packets - base->out_packets),
+                     (int64_t)(end->out_bytes - base->out_bytes),
+                     (int64_t)(end->drops - base->drops), 0, RECORD_NONE);
+}
+
+static void put_counters(const struct netns_run *r, const struct record_sink *sink)
+{
+    const struct wire_report *w = &r->wire_report;
+    const struct {
+        const char *name;
+        int64_t value;
+        bool wire;
+    } counters[] = {
+        {"setup-chain-ns", r->timing.chain_up, false},
+        {"setup-ready-ns", r->timing.ready, false},
+        {"warm-up-owd-min-ns", r->timing.warm_up_owd, false},
+        {"wire-frames", (int64_t)w->late_frames, true},
+        {"wire-late-p50-ns", w->late_p50, true},
+        {"wire-late-p99-ns", w->late_p99, true},
+        {"wire-late-max-ns", w->late_max, true},
+        {"wire-realtime", w->realtime, true},
+    };
+
+    for (size_t i = 0; i < sizeof counters / sizeof counters[0]; i++) {
+        if (!counters[i].wire || r->topo.kind == TOPOLOGY_WIRE) {
+            record_put_named(sink, RECORD_COUNTER, counters[i].name, counters[i].value);
+        }
+    }
+}
+
+int netns_write_links(struct netns_run *r)
+{
+    ns_t time = realtime_mono() - r->start;
+    struct record_csv *records;
+
+    if (record_csv_open(&records, r->opt->dir, "testbed")) {
+        return message_set(r->m, ERR_NOMEM, "out of memory");
+    }
+    put_link(record_csv_sink(records), "forward", time, &r->base[0], &r->links[0]);
+    put_link(record_csv_sink(records), "backward", time, &r->base[1], &r->links[1]);
+    put_counters(r, record_csv_sink(records));
+    if (record_csv_close(records)) {
+        return message_set(r->m, ERR_OS, "testbed records: %s", strerror(errno));
+    }
+    return 0;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One run in real namespaces, as its leader process sees it (private to run_netns.c and the
+ * netns_*.c beside it). */
+#ifndef TESTBED_RUN_NETNS_RUN_H
+#define TESTBED_RUN_NETNS_RUN_H
+
+#include "agents/base/message.h"
+#include "testbed/capture/capture_live.h"
+#include "testbed/netns/chain.h"
+#include "testbed/run/child.h"
+#include "testbed/run/manifest.h"
+#include "testbed/run/run.h"
+#include "testbed/run/service.h"
+#include "testbed/wire/wire.h"
+
+#define NETNS_RUN_PORT 5000
+#define NETNS_RUN_PATH_MAX 4096
+
+enum { NETNS_SENDER, NETNS_RECEIVER, NETNS_SIDES };
+
+/* What a person may want to know of the set-up besides the manifest. */
+struct netns_run_timing {
+    ns_t chain_up;    /* building the topology took so long */
+    ns_t ready;       /* from the leader's start to the common start of the agents */
+    ns_t warm_up_owd; /* smallest one-way delay of the warm-up */
+};
+
+struct netns_side {
+    const char *name; /* "sender", "receiver" */
+    enum topology_node node;
+    struct agent_config config;
+    struct child agent;
+    int ready_fd, start_fd; /* our ends of the barrier's pipes, -1: none */
+    bool timed_out;         /* had to be killed */
+    struct capture_live_stats capture;
+};
+
+struct netns_run {
+    const struct plan_run *run;
+    const struct run_options *opt;
+    struct manifest manifest;
+    struct topology topo;
+    struct chain *chain;
+    struct netns_side sides[NETNS_SIDES];
+    struct service wire, capture; /* wire: only with RUN_LINK_WIRE */
+    struct wire_report wire_report;
+    struct chain_link base[2], links[2]; /* forward, backward: at the start, at the end */
+    struct netns_run_timing timing;
+    ns_t start;             /* CLOCK_MONOTONIC at run time 0 */
+    ns_t wall_offset_start; /* wall clock minus monotonic clock */
+    void (*progress)(void *ctx, ns_t run_time);
+    void *progress_ctx;
+    struct message *m;
+};
+
+/* Fills path[NETNS_RUN_PATH_MAX] with <run folder>/<name><suffix>. Returns 0 or ERR_LIMIT. */
+int netns_run_path(struct netns_run *r, char *path, const char *name, const char *suffix);
+
+/* netns_services.c: the wire and the two captures. All return 0 or a fatal code with r->m set. */
+int netns_wire_start(struct netns_run *r);
+/* The warm-up is over: count from here on. */
+int netns_wire_reset(struct netns_run *r);
+int netns_wire_finish(struct netns_run *r);
+/* Whether the wire can be opened in the middle node of a chain; for the probe. */
+int netns_wire_try(const struct chain *c, struct message *m);
+int netns_capture_start(struct netns_run *r);
+/* Returns once nothing more arrives and all that did is on disk. */
+int netns_capture_finish(struct netns_run *r);
+
+/* netns_warmup.c: packets both ways before anything counts, so that the first packet of the run
+ * finds caches, pages and routes warm. Proves that the path carries both ways. */
+int netns_warm_up(struct netns_run *r);
+
+/* netns_agents.c */
+/* Starts both agents and waits until their sockets are bound. */
+int netns_agents_start(struct netns_run *r);
+/* Tells both the common start, about 100 ms ahead. */
+int netns_agents_release(struct netns_run *r);
+/* Waits for both to end, the later one not for ever; sets the manifest's duration. */
+int netns_agents_wait(struct netns_run *r);
+
+/* netns_judge.c: what came of it, into the manifest and testbed.*.csv. */
+int netns_judge(struct netns_run *r);
+int netns_write_links(struct netns_run *r);
+
+/* netns_leader.c: the whole run, in a process of its own. */
+int netns_leader(struct netns_run *r);
+
+#endif

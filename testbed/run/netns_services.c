@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "testbed/run/netns_run.h"
+
+#include "agents/base/err.h"
+#include "testbed/netns/netns.h"
+#include "testbed/wire/realtime.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define READY_TIMEOUT (10 * NS_PER_S)
+#define REPORT_TIMEOUT (10 * NS_PER_S)
+#define DRAIN_MAX (60 * NS_PER_S)
+/* The path may be this much idle before its last packet has come out of it; beyond the delay. */
+#define DRAIN_IDLE_MARGIN (150 * NS_PER_MS)
+#define DRAIN_STOP 'd'
+#define FRAME_MAX (TOPOLOGY_MTU + RATE_ETHERNET_OVERHEAD_BYTES)
+
+int netns_run_path(struct netns_run *r, char *path, const char *name, const char *suffix)
+{
+    int n = snprintf(path, NETNS_RUN_PATH_MAX, "%s/%s%s", r->opt->dir, name, suffix);
+
+    return n < NETNS_RUN_PATH_MAX
+               ? 0
+               : message_set(r->m, ERR_LIMIT, "the run folder's path is too long");
+}
+
+/* ---- wire ---- */
+
+static struct wire_config wire_settings(const struct topology *t)
+{
+    return (struct wire_config){
+        .west = "west", .east = "east", .delay = t->path.delay, .rate = t->path.rate};
+}
+
+static int serve_wire(int fd, void *arg)
+{
+    struct wire_config cfg = wire_settings(&((struct netns_run *)arg)->topo);
+    struct wire_report report;
+    struct message m;
+    struct wire *w;
+    int rc;
+
+    realtime_settle();
+    rc = wire_open(&w, &cfg, &m);
+    service_answer(fd, rc, &m, NULL, 0);
+    if (rc) {
+        return 1;
+    }
+    rc = wire_run(w, fd, &m);
+    wire_report(w, &report);
+    service_answer(fd, rc, &m, &report, sizeof report);
+    wire_close(w);
+    return rc != 0;
+}
+
+int netns_wire_start(struct netns_run *r)
+{
+    char log[NETNS_RUN_PATH_MAX];
+    struct service_options o = {.child = {.name = "wire",
+                                          .log_path = log,
+                                          .ns_fd = chain_ns(r->chain, TOPOLOGY_MIDDLE),
+                                          .priority = REALTIME_WIRE},
+                                .serve = serve_wire,
+                                .arg = r};
+    int rc;
+
+    if (r->topo.kind != TOPOLOGY_WIRE) {
+        return 0;
+    }
+    rc = netns_run_path(r, log, "log/wire", ".log");
+    rc = rc ? rc : service_start(&r->wire, &o, r->m);
+    return rc ? rc : service_expect(&r->wire, NULL, 0, realtime_mono() + READY_TIMEOUT, r->m);
+}
+
+int netns_wire_reset(struct netns_run *r)
+{
+    return r->topo.kind == TOPOLOGY_WIRE ? service_command(&r->wire, WIRE_RESET, r->m) : 0;
+}
+
+int netns_wire_finish(struct netns_run *r)
+{
+    int rc;
+
+    if (r->topo.kind != TOPOLOGY_WIRE) {
+        return 0;
+    }
+    rc = service_command(&r->wire, WIRE_STOP, r->m);
+    rc = rc ? rc
+            : service_expect(&r->wire, &r->wire_report, sizeof r->wire_report,
+                             realtime_mono() + REPORT_TIMEOUT, r->m);
+    if (!rc) {
+        (void)child_wait(&r->wire.child, realtime_mono() + REPORT_TIMEOUT);
+    }
+    service_kill(&r->wire);
+    return rc;
+}
+
+struct attempt {
+    struct wire_config cfg;
+    struct message *m;
+};
+
+static int try_wire(void *arg)
+{
+    struct attempt *a = arg;
+    struct wire *w;
+    int rc = wire_open(&w, &a->cfg, a->m);
+
+    if (!rc) {
+        wire_close(w);
+    }
+    return rc;
+}
+
+int netns_wire_try(const struct chain *c, struct message *m)
+{
+    struct attempt a = {.cfg = wire_settings(chain_topology(c)), .m = m};
+
+    return netns_call(chain_ns(c, TOPOLOGY_MIDDLE), try_wire, &a);
+}
+
+/* ---- captures ---- */
+
+struct capturing {
+    struct capture_live *ends[NETNS_SIDES];
+    ns_t idle_enough; /* so long without a packet: the path is empty */
+    struct message m;
+};
+
+static int open_capture(struct capturing *c, struct netns_run *r, int side)
+{
+    char path[NETNS_RUN_PATH_MAX], filter[32];
+    struct capture_live_config cfg = {
+        .iface = "lan", .filter = filter, .path = path, .frame_max = FRAME_MAX};
+
+    snprintf(filter, sizeof filter, "udp port %d", NETNS_RUN_PORT);
+    snprintf(path, sizeof path, "%s/%s.pcap", r->opt->dir, r->sides[side].name);
+    if (netns_enter(chain_ns(r->chain, r->sides[side].node))) {
+        return message_set(&c->m, ERR_OS, "capture: setns: %s", strerror(errno));
+    }
+    return capture_live_open(&c->ends[side], &cfg, &c->m);
+}
+
+/* Reads until told to stop, and from then on until the path is empty. */
+static int capture_packets(struct capturing *c, int control_fd)
+{
+    struct pollfd p[] = {{.fd = capture_live_fd(c->ends[NETNS_SENDER]), .events = POLLIN},
+                         {.fd = capture_live_fd(c->ends[NETNS_RECEIVER]), .events = POLLIN},
+                         {.fd = control_fd, .events = POLLIN}};
+    ns_t last = realtime_mono(), told = NS_NEVER, now = last;
+
+    while (told == NS_NEVER || now - told < DRAIN_MAX) {
+        struct timespec tick = realtime_timespec(c->idle_enough / 2);
+        int n = ppoll(p, told == NS_NEVER ? 3 : 2, told == NS_NEVER ? NULL : &tick, NULL);
+
+        now = realtime_mono();
+        if (n < 0 && errno != EINTR) {
+            return message_set(&c->m, ERR_OS, "capture: poll: %s", strerror(errno));
+        }
+        for (int i = 0; i < NETNS_SIDES; i++) {
+            int got = capture_live_read(c->ends[i], &c->m);
+
+            if (got < 0) {
+                return got;
+            }
+            last = got ? now : last;
+        }
+        if (told == NS_NEVER && p[2].revents) {
+            told = last = now;
+        }
+        if (told != NS_NEVER && now - last >= c->idle_enough &&
+            capture_live_drained(c->ends[NETNS_SENDER]) &&
+            capture_live_drained(c->ends[NETNS_RECEIVER])) {
+            break;
+        }
+    }
+    return 0;
+}
+
+static int serve_captures(int fd, void *arg)
+{
+    struct netns_run *r = arg;
+    struct capturing c = {.idle_enough = r->topo.path.delay + DRAIN_IDLE_MARGIN};
+    struct capture_live_stats stats[NETNS_SIDES] = {0};
+    int rc = 0;
+
+    for (int i = 0; i < NETNS_SIDES && !rc; i++) {
+        rc = open_capture(&c, r, i);
+    }
+    service_answer(fd, rc, &c.m, NULL, 0);
+    rc = rc ? rc : capture_packets(&c, fd);
+    for (int i = 0; i < NETNS_SIDES; i++) {
+        struct message m = {0};
+        int failed = 0;
+
+        if (c.ends[i]) {
+            failed = capture_live_stats(c.ends[i], &stats[i], &m);
+            failed = capture_live_close(c.ends[i], &m) ? ERR_OS : failed;
+        }
+        if (failed && !rc) {
+            rc = failed;
+            c.m = m;
+        }
+    }
+    service_answer(fd, rc, &c.m, stats, sizeof stats);
+    return rc != 0;
+}
+
+int netns_capture_start(struct netns_run *r)
+{
+    char log[NETNS_RUN_PATH_MAX];
+    struct service_options o = {.child = {.name = "capture", .log_path = log, .ns_fd = -1},
+                                .serve = serve_captures,
+                                .arg = r};
+    int rc = netns_run_path(r, log, "log/capture", ".log");
+
+    rc = rc ? rc : service_start(&r->capture, &o, r->m);
+    return rc ? rc : service_expect(&r->capture, NULL, 0, realtime_mono() + READY_TIMEOUT, r->m);
+}
+
+int netns_capture_finish(struct netns_run *r)
+{
+    struct capture_live_stats stats[NETNS_SIDES];
+    int rc = service_command(&r->capture, DRAIN_STOP, r->m);
+
+    rc = rc ? rc
+            : service_expect(&r->capture, stats, sizeof stats,
+                             realtime_mono() + DRAIN_MAX + REPORT_TIMEOUT, r->m);
+    for (int i = 0; i < NETNS_SIDES && !rc; i++) {
+        r->sides[i].capture = stats[i];
+    }
+    if (!rc) {
+        (void)child_wait(&r->capture.child, realtime_mono() + REPORT_TIMEOUT);
+    }
+    service_kill(&r->capture);
+    return rc;
+}
