@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "agents/quic/quic_agent.h"
+
+#include "agents/agent_private.h"
+#include "agents/base/err.h"
+#include "agents/quic/quic_conn.h"
+#include "agents/quic/quic_mux.h"
+#include "agents/quic/quic_rx.h"
+#include "agents/quic/roq.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* How long the sender waits for its last data to be acknowledged before it closes. */
+#define DRAIN_PTOS 3
+#define DRAIN_MIN (500 * NS_PER_MS)
+
+enum phase {
+    PHASE_RUN,
+    PHASE_DRAIN, /* sender: CLOSE of the data channel is under way */
+    PHASE_CLOSE, /* the connection's own end */
+    PHASE_DONE,
+};
+
+struct quic_agent {
+    struct agent agent; /* first */
+    struct agent_config cfg;
+    struct agent_env env;
+    struct quic_conn conn;
+    bool sender;
+    bool mux_started;
+    union {
+        struct quic_mux mux; /* sender */
+        struct quic_rx rx;   /* receiver */
+    };
+    enum phase phase;
+    ns_t now;
+    ns_t drain_until, delivered;
+    bool ended; /* the receiver's media has been finished */
+    int fatal;
+};
+
+static struct quic_agent *self(struct agent *a)
+{
+    return (struct quic_agent *)(void *)a;
+}
+
+static const struct quic_agent *const_self(const struct agent *a)
+{
+    return (const struct quic_agent *)(const void *)a;
+}
+
+/* ---- what the connection reports ---- */
+
+static void handshake_done(void *ctx)
+{
+    struct quic_agent *q = ctx;
+
+    record_put_named(q->env.rec, RECORD_EVENT, "handshake-complete", q->now,
+                     q->now - q->conn.started);
+}
+
+static int on_datagram(void *ctx, const uint8_t *data, size_t len)
+{
+    struct quic_agent *q = ctx;
+
+    if (q->sender) {
+        quic_conn_fail(&q->conn, ROQ_UNKNOWN_FLOW_ID, "peer sent media to a sender");
+        return -1;
+    }
+    return quic_rx_datagram(&q->rx, data, len);
+}
+
+static int on_stream_data(void *ctx, void **user, bool fin, const uint8_t *data, size_t len)
+{
+    struct quic_agent *q = ctx;
+
+    if (q->sender) {
+        quic_conn_fail(&q->conn, ROQ_UNKNOWN_FLOW_ID, "peer sent a stream to a sender");
+        return -1;
+    }
+    return quic_rx_stream_data(&q->rx, user, fin, data, len);
+}
+
+static void on_stream_closed(void *ctx, void *user)
+{
+    struct quic_agent *q = ctx;
+
+    if (q->sender) {
+        quic_mux_stream_closed(&q->mux, user);
+    } else {
+        quic_rx_stream_closed(&q->rx, user);
+    }
+}
+
+static void on_acked(void *ctx, int64_t packet)
+{
+    struct quic_agent *q = ctx;
+
+    if (q->sender) {
+        quic_mux_acked(&q->mux, packet);
+    }
+}
+
+static void on_lost(void *ctx, int64_t packet)
+{
+    struct quic_agent *q = ctx;
+
+    if (q->sender) {
+        quic_mux_lost(&q->mux, packet);
+    }
+}
+
+static void on_timestamp(void *ctx, int64_t packet, int64_t time_us)
+{
+    struct quic_agent *q = ctx;
+
+    if (q->sender) {
+        quic_mux_timestamp(&q->mux, packet, time_us);
+    }
+}
+
+static void on_rtt(void *ctx)
+{
+    struct quic_agent *q = ctx;
+
+    if (q->sender) {
+        quic_mux_rtt(&q->mux);
+    }
+}
+
+static const struct quic_conn_events events = {
+    .handshake_done = handshake_done,
+    .datagram = on_datagram,
+    .stream_data = on_stream_data,
+    .stream_closed = on_stream_closed,
+    .acked = on_acked,
+    .lost = on_lost,
+    .timestamp = on_timestamp,
+    .rtt = on_rtt,
+};
+
+/* ---- the end ---- */
+
+static void fail(struct quic_agent *q, int code)
+{
+    if (q->fatal == 0) {
+        q->fatal = code;
+        quic_conn_fail(&q->conn, ROQ_INTERNAL_ERROR, err_text(code));
+    }
+    q->phase = PHASE_DONE;
+}
+
+/* The sender's flows end and CLOSE of the data channel goes out; the receiver has nothing to say.
+ */
+static void begin_end(struct quic_agent *q, ns_t now)
+{
+    int rv;
+
+    if (q->phase != PHASE_RUN) {
+        return;
+    }
+    if (!q->conn.conn) {
+        q->phase = PHASE_DONE;
+        return;
+    }
+    if (!q->mux_started) {
+        q->phase = PHASE_CLOSE;
+        quic_conn_close(&q->conn, ROQ_NO_ERROR, now);
+        return;
+    }
+    q->phase = PHASE_DRAIN;
+    q->drain_until = now + ns_max(DRAIN_PTOS * 2 * quic_conn_smoothed_rtt(&q->conn), DRAIN_MIN);
+    rv = quic_mux_stop(&q->mux, now);
+    if (rv) {
+        fail(q, rv);
+    }
+}
+
+static void finish_media(struct quic_agent *q, ns_t now)
+{
+    if (!q->sender && !q->ended) {
+        q->ended = true;
+        playout_finish(q->rx.playout, now);
+    }
+}
+
+static bool file_unfinished(const struct quic_agent *q)
+{
+    return q->cfg.data == AGENT_DATA_FILE && q->delivered == NS_NEVER;
+}
+
+/* When the sender's configuration ends the run. */
+static ns_t end_time(const struct quic_agent *q)
+{
+    ns_t t = q->cfg.duration;
+
+    if (!q->sender || q->phase != PHASE_RUN) {
+        return NS_NEVER;
+    }
+    if (q->cfg.data == AGENT_DATA_FILE) {
+        if (q->delivered == NS_NEVER) {
+            t = ns_min(t, q->cfg.time_limit);
+        } else if (t == NS_NEVER) {
+            t = ns_add(q->delivered, q->cfg.linger);
+        }
+    }
+    return t;
+}
+
+/* Looks at what has changed and moves through the phases. */
+static void advance(struct quic_agent *q, ns_t now)
+{
+    if (q->phase == PHASE_DONE) {
+        return;
+    }
+    if (q->sender && q->mux_started && q->delivered == NS_NEVER &&
+        quic_data_tx_delivered(&q->mux.data)) {
+        q->delivered = now;
+    }
+    if (q->conn.failed && !q->conn.closing && !q->conn.closed) {
+        /* a failure of our own, not one that reading or writing has reported */
+        quic_conn_library_error(&q->conn, NGTCP2_ERR_CLOSING, now);
+    }
+    if (end_time(q) <= now) {
+        if (file_unfinished(q)) {
+            record_put_named(q->env.rec, RECORD_EVENT, "file-unfinished", now, 1);
+        }
+        begin_end(q, now);
+    }
+    if (q->phase == PHASE_DRAIN && (quic_mux_drained(&q->mux) || now >= q->drain_until)) {
+        q->phase = PHASE_CLOSE;
+        quic_conn_close(&q->conn, ROQ_NO_ERROR, now);
+    }
+    if (q->conn.closed) {
+        q->phase = PHASE_DONE;
+        finish_media(q, now);
+    }
+}
+
+/* ---- the contract ---- */
+
+static int agent_result(const struct quic_agent *q)
+{
+    return q->fatal;
+}
+
+static int recv_op(struct agent *a, const struct dgram *d, ns_t now)
+{
+    struct quic_agent *q = self(a);
+    int rv;
+
+    q->now = now;
+    if (q->phase == PHASE_DONE) {
+        return 0;
+    }
+    rv = quic_conn_recv(&q->conn, d, now);
+    if (rv == 0 && q->sender && q->conn.handshake_done && !q->mux_started) {
+        rv = quic_mux_start(&q->mux, now);
+        q->mux_started = rv == 0;
+    }
+    if (rv) {
+        fail(q, rv);
+    } else if (q->mux_started && !q->conn.closed) {
+        quic_mux_feedback(&q->mux, now);
+    }
+    advance(q, now);
+    return agent_result(q);
+}
+
+/* Everything before and besides the scheduler: handshake, and the receiver's acknowledgements. */
+static int poll_plain(struct quic_agent *q, struct dgram *out, ns_t now)
+{
+    struct quic_conn *c = &q->conn;
+    struct quic_conn_parts parts = {.packet = RECORD_NONE};
+    struct quic_current *before;
+    int64_t last;
+    ngtcp2_ssize n;
+
+    if (!c->conn) {
+        return 0;
+    }
+    before = quic_current_enter(&c->current, now);
+    last = quic_internals_last_packet(c->conn);
+    n = ngtcp2_conn_write_pkt(c->conn, NULL, NULL, out->data, (size_t)q->cfg.udp_payload_bytes,
+                              (ngtcp2_tstamp)now);
+    if (n > 0) {
+        if (quic_internals_last_packet(c->conn) > last) {
+            parts.packet = quic_internals_last_packet(c->conn);
+        }
+        quic_conn_sent(c, out, (size_t)n, &parts, now);
+    } else if (n < 0) {
+        quic_conn_library_error(c, (int)n, now);
+    }
+    quic_current_leave(before);
+    return n > 0;
+}
+
+static int poll_op(struct agent *a, struct dgram *out, ns_t now)
+{
+    struct quic_agent *q = self(a);
+    int rv;
+
+    q->now = now;
+    if (q->phase == PHASE_DONE) {
+        return 0;
+    }
+    if (!q->conn.closing) {
+        rv = q->mux_started ? quic_mux_poll(&q->mux, out, now) : poll_plain(q, out, now);
+        if (rv < 0) {
+            fail(q, rv);
+            return rv;
+        }
+        if (rv > 0) {
+            return rv;
+        }
+    }
+    rv = quic_conn_poll_close(&q->conn, out, now);
+    advance(q, now);
+    return rv;
+}
+
+static ns_t deadline_op(const struct agent *a)
+{
+    const struct quic_agent *q = const_self(a);
+    ns_t t;
+
+    if (q->phase == PHASE_DONE) {
+        return NS_NEVER;
+    }
+    t = ns_min(quic_conn_deadline(&q->conn), end_time(q));
+    if (q->phase == PHASE_DRAIN) {
+        t = ns_min(t, q->drain_until);
+    }
+    if (q->mux_started && !q->conn.closing) {
+        t = ns_min(t, quic_mux_deadline(&q->mux, q->now));
+    }
+    if (!q->sender) {
+        t = ns_min(t, playout_deadline(q->rx.playout));
+    }
+    return t;
+}
+
+static int expire_op(struct agent *a, ns_t now)
+{
+    struct quic_agent *q = self(a);
+    int rv = 0;
+
+    q->now = now;
+    if (q->phase == PHASE_DONE) {
+        return 0;
+    }
+    quic_conn_expire(&q->conn, now);
+    if (!q->sender) {
+        playout_expire(q->rx.playout, now);
+    } else if (q->mux_started && !q->conn.closing && !q->conn.closed) {
+        rv = quic_mux_expire(&q->mux, now);
+        /* losses found by the timer */
+        quic_mux_feedback(&q->mux, now);
+    }
+    if (rv) {
+        fail(q, rv);
+    }
+    advance(q, now);
+    return agent_result(q);
+}
+
+static void stop_op(struct agent *a, ns_t now)
+{
+    struct quic_agent *q = self(a);
+
+    q->now = now;
+    if (q->sender && q->phase == PHASE_RUN && file_unfinished(q)) {
+        record_put_named(q->env.rec, RECORD_EVENT, "file-unfinished", now, 1);
+    }
+    begin_end(q, now);
+    advance(q, now);
+}
+
+static bool done_op(const struct agent *a)
+{
+    return const_self(a)->phase == PHASE_DONE;
+}
+
+static const char *error_op(const struct agent *a)
+{
+    const struct quic_agent *q = const_self(a);
+
+    return q->phase == PHASE_DONE && q->conn.failed ? q->conn.error : NULL;
+}
+
+static void counter(const struct quic_agent *q, const char *name, uint64_t value)
+{
+    record_put_named(q->env.rec, RECORD_COUNTER, name, (int64_t)value);
+}
+
+static void put_counters(const struct quic_agent *q)
+{
+    const struct quic_conn *c = &q->conn;
+
+    counter(q, "datagrams-sent", c->datagrams_out);
+    counter(q, "datagrams-received", c->datagrams_in);
+    counter(q, "datagrams-garbage", c->datagrams_garbage);
+    counter(q, "bytes-sent", c->bytes_out);
+    counter(q, "bytes-received", c->bytes_in);
+    counter(q, "acks-with-timestamps-sent", c->ack_ext.acks_extended);
+    counter(q, "acks-without-timestamps-sent", c->ack_ext.acks_plain);
+    counter(q, "timestamps-sent", c->ack_ext.timestamps_sent);
+    counter(q, "timestamps-received", c->ack_ext.timestamps_received);
+    counter(q, "timestamps-overflowed", c->ack_ext.log.overflowed);
+    counter(q, "timestamps-malformed", c->ack_ext.malformed);
+    if (!q->sender) {
+        quic_rx_counters(&q->rx);
+    } else if (q->mux_started) {
+        quic_mux_counters(&q->mux);
+    }
+}
+
+static void free_op(struct agent *a)
+{
+    struct quic_agent *q = self(a);
+
+    finish_media(q, q->now);
+    put_counters(q);
+    /* ngtcp2 may still close streams, whose owners must be there: the connection goes first */
+    quic_conn_fini(&q->conn);
+    if (q->sender) {
+        quic_mux_fini(&q->mux);
+    } else {
+        quic_rx_fini(&q->rx);
+    }
+    free(q);
+}
+
+static const struct agent_ops ops = {
+    .recv = recv_op,
+    .poll = poll_op,
+    .deadline = deadline_op,
+    .expire = expire_op,
+    .stop = stop_op,
+    .done = done_op,
+    .error = error_op,
+    .free = free_op,
+};
+
+int quic_agent_new(struct agent **out, const struct agent_config *cfg, const struct agent_env *env,
+                   ns_t now)
+{
+    struct quic_agent *q = calloc(1, sizeof *q);
+    int rv;
+
+    if (!q) {
+        return ERR_NOMEM;
+    }
+    q->agent.ops = &ops;
+    q->cfg = *cfg;
+    q->env = *env;
+    q->now = now;
+    q->sender = cfg->role == AGENT_ROLE_SENDER;
+    q->delivered = NS_NEVER;
+    quic_conn_init(&q->conn, &q->cfg, &q->env, &events, q);
+    rv = q->sender ? quic_mux_init(&q->mux, &q->cfg, &q->env, &q->conn)
+                   : quic_rx_init(&q->rx, &q->conn);
+    if (rv) {
+        free(q);
+        return rv;
+    }
+    rv = q->sender ? quic_conn_connect(&q->conn, now) : 0;
+    if (rv) {
+        quic_mux_fini(&q->mux);
+        free(q);
+        return rv;
+    }
+    *out = &q->agent;
+    return 0;
+}

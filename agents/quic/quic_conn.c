@@ -1,0 +1,631 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "agents/quic/quic_conn.h"
+
+#include "agents/base/digest.h"
+#include "agents/base/err.h"
+#include "agents/quic/quic_agent.h"
+#include "agents/quic/quic_path.h"
+#include "agents/quic/roq.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Windows so large that they never limit: 8 MB are 640 ms at 100 Mbit/s. */
+#define WINDOW_CONNECTION (8u << 20)
+#define WINDOW_STREAM (1u << 20)
+#define STREAMS_MAX 8192
+#define STREAMS_RETURN_BATCH (STREAMS_MAX / 4)
+#define IDLE_TIMEOUT (30 * NS_PER_S)
+#define KEEP_ALIVE (10 * NS_PER_S)
+#define HANDSHAKE_TIMEOUT (30 * NS_PER_S)
+/* An acknowledgement after so many packets or so long; at once when there is a gap (RFC 9000
+ * section 13.2). Rate control wants feedback every few tens of ms, not every other packet. */
+#define ACK_THRESHOLD 8
+#define MAX_ACK_DELAY (20 * NS_PER_MS)
+#define CLOSE_COPIES 3
+#define CLOSE_INTERVAL_MIN (20 * NS_PER_MS)
+#define CALLBACK_FAILED NGTCP2_ERR_CALLBACK_FAILURE
+
+static ngtcp2_conn *get_conn(ngtcp2_crypto_conn_ref *ref)
+{
+    return ((struct quic_conn *)ref->user_data)->conn;
+}
+
+/* ---- ngtcp2's callbacks ---- */
+
+static void random_cb(uint8_t *dest, size_t len, const ngtcp2_rand_ctx *rand_ctx)
+{
+    struct quic_conn *c = rand_ctx->native_handle;
+
+    c->env->random(c->env->ctx, dest, len);
+}
+
+static int new_cid_cb(ngtcp2_conn *conn, ngtcp2_cid *cid, uint8_t *token, size_t len, void *user)
+{
+    struct quic_conn *c = user;
+
+    (void)conn;
+    c->env->random(c->env->ctx, cid->data, len);
+    cid->datalen = len;
+    c->env->random(c->env->ctx, token, NGTCP2_STATELESS_RESET_TOKENLEN);
+    return 0;
+}
+
+static int path_challenge_cb(ngtcp2_conn *conn, uint8_t *data, void *user)
+{
+    struct quic_conn *c = user;
+
+    (void)conn;
+    c->env->random(c->env->ctx, data, NGTCP2_PATH_CHALLENGE_DATALEN);
+    return 0;
+}
+
+static void qlog_cb(void *user, uint32_t flags, const void *data, size_t len)
+{
+    struct quic_conn *c = user;
+
+    (void)flags;
+    if (len) {
+        c->env->qlog(c->env->ctx, data, len);
+    }
+}
+
+static int handshake_completed_cb(ngtcp2_conn *conn, void *user)
+{
+    struct quic_conn *c = user;
+    const uint8_t *params;
+    size_t len;
+
+    (void)conn;
+    if (!quic_tls_verified(c->tls)) {
+        quic_conn_fail(c, ROQ_EXPECTATION_UNMET, "peer did not agree on the protocol");
+        return CALLBACK_FAILED;
+    }
+    if (!quic_tls_peer_params(c->tls, &params, &len) ||
+        receive_ts_params_parse(&c->ack_ext.peer, params, len) != 0) {
+        quic_conn_fail(c, ROQ_GENERAL_ERROR, "peer sent malformed timestamp parameters");
+        return CALLBACK_FAILED;
+    }
+    c->handshake_done = true;
+    c->events->handshake_done(c->ctx);
+    return 0;
+}
+
+static int stream_open_cb(ngtcp2_conn *conn, int64_t id, void *user)
+{
+    struct quic_conn *c = user;
+
+    (void)conn;
+    if (ngtcp2_is_bidi_stream(id)) {
+        c->bidirectional_streams++;
+        quic_conn_fail(c, ROQ_STREAM_CREATION_ERROR, "peer opened a bidirectional stream");
+        return CALLBACK_FAILED;
+    }
+    return 0;
+}
+
+static int stream_data_cb(ngtcp2_conn *conn, uint32_t flags, int64_t id, uint64_t offset,
+                          const uint8_t *data, size_t len, void *user, void *stream_user)
+{
+    struct quic_conn *c = user;
+    void *now_user = stream_user;
+    bool fin = flags & NGTCP2_STREAM_DATA_FLAG_FIN;
+
+    (void)offset;
+    if (c->events->stream_data(c->ctx, &now_user, fin, data, len) != 0) {
+        return CALLBACK_FAILED;
+    }
+    if (now_user != stream_user) {
+        ngtcp2_conn_set_stream_user_data(conn, id, now_user);
+    }
+    ngtcp2_conn_extend_max_offset(conn, len);
+    if (!fin && ngtcp2_conn_extend_max_stream_offset(conn, id, len) != 0) {
+        return CALLBACK_FAILED;
+    }
+    return 0;
+}
+
+static int stream_close_cb(ngtcp2_conn *conn, uint32_t flags, int64_t id, uint64_t code, void *user,
+                           void *stream_user)
+{
+    struct quic_conn *c = user;
+
+    (void)flags, (void)code;
+    c->events->stream_closed(c->ctx, stream_user);
+    if (!ngtcp2_conn_is_local_stream(conn, id) && ++c->streams_to_return == STREAMS_RETURN_BATCH) {
+        /* in large steps: every MAX_STREAMS frame costs an acknowledgement of its own */
+        ngtcp2_conn_extend_max_streams_uni(conn, c->streams_to_return);
+        c->streams_to_return = 0;
+    }
+    return 0;
+}
+
+static int datagram_cb(ngtcp2_conn *conn, uint32_t flags, const uint8_t *data, size_t len,
+                       void *user)
+{
+    struct quic_conn *c = user;
+
+    (void)conn, (void)flags;
+    return c->events->datagram(c->ctx, data, len) == 0 ? 0 : CALLBACK_FAILED;
+}
+
+static const ngtcp2_callbacks callbacks = {
+    .client_initial = ngtcp2_crypto_client_initial_cb,
+    .recv_client_initial = ngtcp2_crypto_recv_client_initial_cb,
+    .recv_crypto_data = ngtcp2_crypto_recv_crypto_data_cb,
+    .handshake_completed = handshake_completed_cb,
+    .encrypt = quic_ack_ext_encrypt,
+    .decrypt = quic_ack_ext_decrypt,
+    .hp_mask = ngtcp2_crypto_hp_mask_cb,
+    .recv_stream_data = stream_data_cb,
+    .stream_open = stream_open_cb,
+    .stream_close = stream_close_cb,
+    .recv_retry = ngtcp2_crypto_recv_retry_cb,
+    .rand = random_cb,
+    .get_new_connection_id = new_cid_cb,
+    .update_key = ngtcp2_crypto_update_key_cb,
+    .delete_crypto_aead_ctx = ngtcp2_crypto_delete_crypto_aead_ctx_cb,
+    .delete_crypto_cipher_ctx = ngtcp2_crypto_delete_crypto_cipher_ctx_cb,
+    .recv_datagram = datagram_cb,
+    .get_path_challenge_data = path_challenge_cb,
+    .version_negotiation = ngtcp2_crypto_version_negotiation_cb,
+};
+
+/* ---- hooks: from the current connection's to the owner's ---- */
+
+static void sent_hook(void *ctx, int64_t packet, size_t bytes)
+{
+    struct quic_conn *c = ctx;
+
+    (void)packet;
+    c->sent_eliciting = true;
+    c->sent_bytes = bytes;
+}
+
+static void acked_hook(void *ctx, int64_t packet)
+{
+    struct quic_conn *c = ctx;
+
+    c->events->acked(c->ctx, packet);
+}
+
+static void lost_hook(void *ctx, int64_t packet)
+{
+    struct quic_conn *c = ctx;
+
+    c->events->lost(c->ctx, packet);
+}
+
+static void rtt_hook(void *ctx)
+{
+    struct quic_conn *c = ctx;
+
+    c->events->rtt(c->ctx);
+}
+
+static void timestamp_hook(void *ctx, int64_t packet, int64_t time_us)
+{
+    struct quic_conn *c = ctx;
+
+    c->events->timestamp(c->ctx, packet, time_us);
+}
+
+static void packet_hook(void *ctx, int64_t packet)
+{
+    struct quic_conn *c = ctx;
+
+    c->rx_packet = packet;
+}
+
+/* ---- making it ---- */
+
+void quic_conn_init(struct quic_conn *c, const struct agent_config *cfg,
+                    const struct agent_env *env, const struct quic_conn_events *events, void *ctx)
+{
+    struct receive_ts_params ts = {.offered = true,
+                                   .max_per_ack = (uint64_t)cfg->timestamps_per_ack,
+                                   .exponent = (uint64_t)cfg->timestamp_exponent};
+
+    memset(c, 0, sizeof *c);
+    c->cfg = cfg;
+    c->env = env;
+    c->events = events;
+    c->ctx = ctx;
+    c->server = cfg->role == AGENT_ROLE_RECEIVER;
+    c->alpn = QUIC_AGENT_ALPN;
+    c->local = cfg->local;
+    c->remote = cfg->remote;
+    c->ref = (ngtcp2_crypto_conn_ref){.get_conn = get_conn, .user_data = c};
+    quic_ack_ext_init(&c->ack_ext, &ts);
+    c->ack_ext.ctx = c;
+    c->ack_ext.on_timestamp = timestamp_hook;
+    c->ack_ext.on_packet = packet_hook;
+    c->hooks = (struct quic_hooks){
+        .ctx = c, .sent = sent_hook, .acked = acked_hook, .lost = lost_hook, .rtt = rtt_hook};
+    c->current = (struct quic_current){.random = env->random,
+                                       .random_ctx = env->ctx,
+                                       .epoch_s = env->epoch_s,
+                                       .ack_ext = &c->ack_ext,
+                                       .hooks = &c->hooks};
+    ngtcp2_ccerr_default(&c->close_error);
+}
+
+/* Frees the connection, not the object. */
+static void drop(struct quic_conn *c)
+{
+    ngtcp2_conn_del(c->conn);
+    c->conn = NULL;
+    quic_tls_free(c->tls);
+    c->tls = NULL;
+}
+
+void quic_conn_fini(struct quic_conn *c)
+{
+    struct quic_current *before = quic_current_enter(&c->current, c->current.now);
+
+    drop(c);
+    quic_current_leave(before);
+}
+
+static void fill_settings(struct quic_conn *c, ngtcp2_settings *s, ngtcp2_transport_params *p,
+                          ns_t now)
+{
+    ngtcp2_settings_default(s);
+    s->initial_ts = (ngtcp2_tstamp)now;
+    s->rand_ctx.native_handle = c;
+    s->qlog_write = c->env->qlog ? qlog_cb : NULL;
+    s->max_tx_udp_payload_size = (size_t)c->cfg->udp_payload_bytes;
+    s->no_tx_udp_payload_size_shaping = 1;
+    s->no_pmtud = 1;
+    s->handshake_timeout = HANDSHAKE_TIMEOUT;
+    s->ack_thresh = ACK_THRESHOLD;
+
+    ngtcp2_transport_params_default(p);
+    p->initial_max_data = WINDOW_CONNECTION;
+    p->initial_max_stream_data_uni = WINDOW_STREAM;
+    p->initial_max_streams_uni = STREAMS_MAX;
+    /* enough to see a peer break the rule, and to tell it so in RoQ's words */
+    p->initial_max_streams_bidi = 1;
+    p->initial_max_stream_data_bidi_remote = 1024;
+    p->max_idle_timeout = IDLE_TIMEOUT;
+    p->max_ack_delay = MAX_ACK_DELAY;
+    p->max_datagram_frame_size = AGENT_DATAGRAM_MAX;
+    p->active_connection_id_limit = 2;
+    p->disable_active_migration = 1;
+}
+
+static int make_tls(struct quic_conn *c)
+{
+    struct quic_tls_config cfg = {.server = c->server,
+                                  .alpn = c->alpn,
+                                  .conn_ref = &c->ref,
+                                  .keylog = c->env->keylog,
+                                  .keylog_ctx = c->env->ctx};
+    int rv = quic_tls_new(&c->tls, &cfg);
+
+    if (rv == 0) {
+        ngtcp2_conn_set_tls_native_handle(c->conn, quic_tls_handle(c->tls));
+        quic_internals_take_over(c->conn);
+    }
+    return rv;
+}
+
+static void random_cid(struct quic_conn *c, ngtcp2_cid *cid)
+{
+    uint8_t data[QUIC_CONN_CID_BYTES];
+
+    c->env->random(c->env->ctx, data, sizeof data);
+    ngtcp2_cid_init(cid, data, sizeof data);
+}
+
+static int make_client(struct quic_conn *c, ns_t now)
+{
+    ngtcp2_settings settings;
+    ngtcp2_transport_params params;
+    ngtcp2_cid dcid, scid;
+    int rv;
+
+    fill_settings(c, &settings, &params, now);
+    random_cid(c, &dcid);
+    random_cid(c, &scid);
+    rv = ngtcp2_conn_client_new(&c->conn, &dcid, &scid, &c->path, NGTCP2_PROTO_VER_V1, &callbacks,
+                                &settings, &params, NULL, c);
+    if (rv) {
+        return ERR_NOMEM;
+    }
+    rv = make_tls(c);
+    if (rv == 0) {
+        /* a run may be silent for longer than the idle timeout before its first flow starts */
+        ngtcp2_conn_set_keep_alive_timeout(c->conn, KEEP_ALIVE);
+    }
+    return rv;
+}
+
+int quic_conn_connect(struct quic_conn *c, ns_t now)
+{
+    struct quic_current *before;
+    int rv;
+
+    if (quic_path_set(&c->path, &c->local_sa, &c->local, &c->remote_sa, &c->remote) != 0) {
+        return ERR_CONFIG;
+    }
+    before = quic_current_enter(&c->current, now);
+    c->started = now;
+    rv = make_client(c, now);
+    if (rv) {
+        drop(c);
+    }
+    quic_current_leave(before);
+    return rv;
+}
+
+static int make_server(struct quic_conn *c, const ngtcp2_pkt_hd *hd, ns_t now)
+{
+    ngtcp2_settings settings;
+    ngtcp2_transport_params params;
+    ngtcp2_cid scid;
+
+    fill_settings(c, &settings, &params, now);
+    params.original_dcid = hd->dcid;
+    params.original_dcid_present = 1;
+    random_cid(c, &scid);
+    if (ngtcp2_conn_server_new(&c->conn, &hd->scid, &scid, &c->path, hd->version, &callbacks,
+                               &settings, &params, NULL, c) != 0) {
+        return ERR_NOMEM;
+    }
+    return make_tls(c);
+}
+
+/* A datagram for a server without a connection. Returns 1 when it opens one, 0 when it is not the
+ * beginning of anything, or a fatal error. */
+static int accept_client(struct quic_conn *c, const struct dgram *d, ns_t now)
+{
+    ngtcp2_pkt_hd hd;
+    int rv;
+
+    if (ngtcp2_accept(&hd, d->data, d->len) != 0 || hd.version != NGTCP2_PROTO_VER_V1) {
+        c->datagrams_garbage++;
+        return 0;
+    }
+    if (d->to.family) {
+        c->local = d->to;
+    }
+    c->remote = d->from;
+    if (quic_path_set(&c->path, &c->local_sa, &c->local, &c->remote_sa, &c->remote) != 0) {
+        c->datagrams_garbage++;
+        return 0;
+    }
+    c->started = now;
+    rv = make_server(c, &hd, now);
+    if (rv) {
+        drop(c);
+        return rv;
+    }
+    return 1;
+}
+
+/* ---- reading ---- */
+
+static void read_datagram(struct quic_conn *c, const struct dgram *d, ns_t now)
+{
+    ngtcp2_pkt_info info = {.ecn = d->ecn};
+    int rv;
+
+    c->rx_packet = -1;
+    c->ack_ext.rx_arrival = d->arrival;
+    rv = ngtcp2_conn_read_pkt(c->conn, &c->path, &info, d->data, d->len, (ngtcp2_tstamp)now);
+    record_put(c->env->rec, RECORD_PACKET_RECEIVED, now,
+               c->rx_packet < 0 ? RECORD_NONE : c->rx_packet, (int64_t)d->len,
+               (int64_t)digest64(d->data, d->len));
+    if (rv == NGTCP2_ERR_DROP_CONN && c->server && !c->handshake_done) {
+        /* it only looked like a client */
+        c->datagrams_garbage++;
+        drop(c);
+        return;
+    }
+    if (rv) {
+        quic_conn_library_error(c, rv, now);
+    }
+}
+
+int quic_conn_recv(struct quic_conn *c, const struct dgram *d, ns_t now)
+{
+    struct quic_current *before = quic_current_enter(&c->current, now);
+    int rv = 1;
+
+    c->datagrams_in++;
+    c->bytes_in += d->len;
+    if (!c->conn) {
+        rv = c->server && !c->closed ? accept_client(c, d, now) : 0;
+    }
+    if (rv > 0 && !addr_equal(&d->from, &c->remote)) {
+        c->datagrams_garbage++;
+        rv = 0;
+    }
+    if (rv > 0 && !c->closing && !c->closed) {
+        read_datagram(c, d, now);
+    }
+    quic_current_leave(before);
+    return rv < 0 ? rv : 0;
+}
+
+/* ---- time ---- */
+
+ns_t quic_conn_deadline(const struct quic_conn *c)
+{
+    ngtcp2_tstamp t;
+
+    if (!c->conn || c->closed) {
+        return NS_NEVER;
+    }
+    if (c->closing) {
+        return c->close_next;
+    }
+    t = ngtcp2_conn_get_expiry(c->conn);
+    return t >= (ngtcp2_tstamp)NS_NEVER ? NS_NEVER : (ns_t)t;
+}
+
+void quic_conn_expire(struct quic_conn *c, ns_t now)
+{
+    struct quic_current *before;
+    int rv;
+
+    if (!c->conn || c->closing || c->closed || quic_conn_deadline(c) > now) {
+        return;
+    }
+    before = quic_current_enter(&c->current, now);
+    rv = ngtcp2_conn_handle_expiry(c->conn, (ngtcp2_tstamp)now);
+    if (rv) {
+        quic_conn_library_error(c, rv, now);
+    }
+    quic_current_leave(before);
+}
+
+ns_t quic_conn_smoothed_rtt(const struct quic_conn *c)
+{
+    ngtcp2_conn_info info;
+
+    ngtcp2_conn_get_conn_info(c->conn, &info);
+    return (ns_t)info.smoothed_rtt;
+}
+
+ns_t quic_conn_latest_rtt(const struct quic_conn *c)
+{
+    ngtcp2_conn_info info;
+
+    ngtcp2_conn_get_conn_info(c->conn, &info);
+    return (ns_t)info.latest_rtt;
+}
+
+/* ---- writing ---- */
+
+void quic_conn_sent(struct quic_conn *c, struct dgram *out, size_t len,
+                    const struct quic_conn_parts *parts, ns_t now)
+{
+    out->from = c->local;
+    out->to = c->remote;
+    out->ecn = 0;
+    out->arrival = now;
+    out->len = len;
+    c->datagrams_out++;
+    c->bytes_out += len;
+    record_put(c->env->rec, RECORD_PACKET_SENT, now, parts->packet, (int64_t)len, parts->rtp_bytes,
+               parts->data_bytes, parts->padding_bytes, (int64_t)digest64(out->data, len));
+}
+
+/* ---- closing ---- */
+
+static void start_closing(struct quic_conn *c, ns_t now)
+{
+    if (c->closing || c->closed) {
+        return;
+    }
+    if (!c->conn) {
+        c->closed = true;
+        return;
+    }
+    c->closing = true;
+    c->close_copies = CLOSE_COPIES;
+    c->close_next = now;
+    c->close_interval = ns_max(quic_conn_smoothed_rtt(c), CLOSE_INTERVAL_MIN);
+}
+
+void quic_conn_close(struct quic_conn *c, uint64_t code, ns_t now)
+{
+    if (!c->closing && !c->closed) {
+        ngtcp2_ccerr_set_application_error(&c->close_error, code, NULL, 0);
+        record_put_named(c->env->rec, RECORD_EVENT, "connection-closed", now, (int64_t)code);
+    }
+    start_closing(c, now);
+}
+
+void quic_conn_fail(struct quic_conn *c, uint64_t code, const char *reason)
+{
+    if (c->failed) {
+        return;
+    }
+    c->failed = true;
+    snprintf(c->error, sizeof c->error, "%s", reason);
+    ngtcp2_ccerr_set_application_error(&c->close_error, code, NULL, 0);
+}
+
+/* The peer has closed. Anything but "no error" is a failure of the run. */
+static void peer_closed(struct quic_conn *c, ns_t now)
+{
+    const ngtcp2_ccerr *e = ngtcp2_conn_get_ccerr(c->conn);
+    bool application = e->type == NGTCP2_CCERR_TYPE_APPLICATION;
+
+    c->closed = true;
+    record_put_named(c->env->rec, RECORD_EVENT, "connection-closed", now, (int64_t)e->error_code);
+    if (!c->failed && !(application && e->error_code == ROQ_NO_ERROR)) {
+        c->failed = true;
+        snprintf(c->error, sizeof c->error, "peer closed with %s error 0x%" PRIx64,
+                 application ? "application" : "transport", e->error_code);
+    }
+}
+
+static void set_library_error(struct quic_conn *c, int rv)
+{
+    if (rv == NGTCP2_ERR_CRYPTO) {
+        ngtcp2_ccerr_set_tls_alert(&c->close_error, ngtcp2_conn_get_tls_alert(c->conn), NULL, 0);
+    } else {
+        ngtcp2_ccerr_set_liberr(&c->close_error, rv, NULL, 0);
+    }
+    c->failed = true;
+    if (rv == NGTCP2_ERR_CRYPTO) {
+        snprintf(c->error, sizeof c->error, "TLS handshake failed, alert %d",
+                 ngtcp2_conn_get_tls_alert(c->conn));
+    } else {
+        snprintf(c->error, sizeof c->error, "QUIC: %s", ngtcp2_strerror(rv));
+    }
+}
+
+void quic_conn_library_error(struct quic_conn *c, int rv, ns_t now)
+{
+    switch (rv) {
+    case NGTCP2_ERR_DRAINING: peer_closed(c, now); return;
+    case NGTCP2_ERR_CLOSING: start_closing(c, now); return;
+    case NGTCP2_ERR_DROP_CONN:
+    case NGTCP2_ERR_IDLE_CLOSE:
+    case NGTCP2_ERR_HANDSHAKE_TIMEOUT:
+        if (!c->failed) {
+            set_library_error(c, rv);
+        }
+        c->closed = true;
+        return;
+    }
+    if (!c->failed) {
+        set_library_error(c, rv);
+    }
+    record_put_named(c->env->rec, RECORD_EVENT, "connection-closed", now,
+                     (int64_t)c->close_error.error_code);
+    start_closing(c, now);
+}
+
+int quic_conn_poll_close(struct quic_conn *c, struct dgram *out, ns_t now)
+{
+    struct quic_conn_parts parts = {.packet = RECORD_NONE};
+    struct quic_current *before;
+    ngtcp2_ssize n;
+
+    if (!c->closing || c->closed || now < c->close_next) {
+        return 0;
+    }
+    before = quic_current_enter(&c->current, now);
+    n = ngtcp2_conn_write_connection_close(c->conn, NULL, NULL, out->data,
+                                           (size_t)c->cfg->udp_payload_bytes, &c->close_error,
+                                           (ngtcp2_tstamp)now);
+    quic_current_leave(before);
+    c->close_copies--;
+    c->close_next = now + c->close_interval;
+    if (n <= 0 || c->close_copies == 0) {
+        c->closed = true;
+    }
+    if (n <= 0) {
+        return 0;
+    }
+    quic_conn_sent(c, out, (size_t)n, &parts, now);
+    return 1;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the agent needs from inside ngtcp2 1.11 and its public interface does not give: its own
+ * congestion control and pacing, strict priority of retransmissions, and padding packets. The
+ * implementation and quic_ack_internals.c are the only files that see ngtcp2's private headers. */
+#ifndef AGENTS_QUIC_QUIC_INTERNALS_H
+#define AGENTS_QUIC_QUIC_INTERNALS_H
+
+#include "agents/base/ns.h"
+
+#include <ngtcp2/ngtcp2.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The two classes of traffic, in order of priority. */
+enum quic_class { QUIC_CLASS_MEDIA, QUIC_CLASS_DATA };
+
+/* Every stream we open has as its stream_user_data a struct that begins with this. */
+struct quic_stream {
+    enum quic_class class;
+};
+
+/* What happens to packets of the application's number space. bytes is the UDP payload. */
+struct quic_hooks {
+    void *ctx;
+    void (*sent)(void *ctx, int64_t packet, size_t bytes); /* ack-eliciting packets only */
+    void (*acked)(void *ctx, int64_t packet);
+    void (*lost)(void *ctx, int64_t packet); /* acked may still follow */
+    void (*rtt)(void *ctx);                  /* ngtcp2_conn_info has a new sample */
+};
+
+/* Takes congestion control away from ngtcp2: no window, no pacing, and the current connection's
+ * hooks (quic_current.h) are called instead. Also makes retransmissions follow enum quic_class and,
+ * within a class, the age of the stream. Call it once, right after the connection was made. */
+void quic_internals_take_over(ngtcp2_conn *conn);
+/* Until allowed again ngtcp2 writes nothing but packets of pure acknowledgement. */
+void quic_internals_set_gate(ngtcp2_conn *conn, bool allowed);
+
+/* Lost stream data waits in a queue inside ngtcp2 and is sent before anything new. These two take
+ * the data class out of it for as long as media is being written, and put it back. Nothing else may
+ * be called on the connection between them but the write functions. */
+struct quic_internals_hidden {
+    ngtcp2_conn *conn;
+    void *queue[5]; /* opaque: an ngtcp2_pq */
+    bool active;
+};
+
+void quic_internals_hide_data(ngtcp2_conn *conn, struct quic_internals_hidden *h);
+void quic_internals_unhide_data(struct quic_internals_hidden *h);
+/* Is there lost stream data of this class still to be sent again? */
+bool quic_internals_has_lost(const ngtcp2_conn *conn, enum quic_class class);
+
+/* Bytes of payload that the packet under construction (after NGTCP2_ERR_WRITE_MORE) still takes. */
+size_t quic_internals_packet_left(ngtcp2_conn *conn);
+/* Writes a 1-RTT packet of PING, and PADDING up to len bytes if pad. It is acknowledged and
+ * reported lost like any other, and calls no sent hook. Returns its length, 0 if it cannot be
+ * written now, or a negative ngtcp2 error. */
+ngtcp2_ssize quic_internals_write_ping(ngtcp2_conn *conn, uint8_t *out, size_t len, bool pad,
+                                       ns_t now);
+/* Number of the last 1-RTT packet written, -1 for none. */
+int64_t quic_internals_last_packet(const ngtcp2_conn *conn);
+
+#endif

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "agents/quic/quic_mux.h"
+
+#include "agents/base/err.h"
+#include "agents/quic/quic_agent.h"
+#include "agents/quic/quic_mux_rate.h"
+#include "agents/quic/quic_mux_write.h"
+#include "agents/quic/roq.h"
+
+#include <string.h>
+
+/* Departures may run ahead of the schedule by so much, which makes good the lateness of a timer and
+ * is well below what a queue of interest holds. */
+#define PACER_BURST NS_PER_MS
+#define BREAKER_PROBE_MIN (100 * NS_PER_MS)
+#define BREAKER_GIVE_UP 3 /* times feedback_timeout */
+
+int quic_mux_init(struct quic_mux *m, const struct agent_config *cfg, const struct agent_env *env,
+                  struct quic_conn *conn)
+{
+    memset(m, 0, sizeof *m);
+    m->cfg = cfg;
+    m->env = env;
+    m->conn = conn;
+    m->has_media = cfg->media;
+    m->has_data = cfg->data != AGENT_DATA_NONE;
+    m->wait_since = m->rate_recorded = NS_NEVER;
+    m->recorded_state = m->probe_recorded = -1;
+    return quic_sent_init(&m->sent);
+}
+
+void quic_mux_fini(struct quic_mux *m)
+{
+    quic_media_tx_fini(&m->media);
+    quic_data_tx_fini(&m->data);
+    quic_sent_fini(&m->sent);
+    cc_free(m->cc);
+    m->cc = NULL;
+}
+
+int quic_mux_start(struct quic_mux *m, ns_t now)
+{
+    int rv = 0;
+
+    pacer_init(&m->pacer, m->cfg->start_rate, PACER_BURST, now);
+    if (m->has_media) {
+        rv = quic_media_tx_init(&m->media, m->cfg, m->env->seed, m->env->rec, now);
+    }
+    if (rv == 0 && m->has_data) {
+        rv = quic_data_tx_init(&m->data, m->cfg, m->env->seed, m->env->rec);
+    }
+    m->running = rv == 0;
+    return rv;
+}
+
+/* ---- flows begin and end ---- */
+
+static ns_t data_start(const struct quic_mux *m)
+{
+    return m->running && m->has_data && !m->data.started ? m->cfg->data_start : NS_NEVER;
+}
+
+static ns_t media_deadline(const struct quic_mux *m)
+{
+    return m->running && m->has_media ? quic_media_tx_deadline(&m->media) : NS_NEVER;
+}
+
+static int run_flows(struct quic_mux *m, ns_t now)
+{
+    int rv = 0;
+
+    if (!m->cc && ns_min(data_start(m), media_deadline(m)) <= now) {
+        rv = quic_mux_rate_start(m, now);
+    }
+    if (rv == 0 && data_start(m) <= now) {
+        rv = quic_data_tx_start(&m->data, now);
+        quic_mux_rate_update(m, now);
+    }
+    if (rv == 0 && media_deadline(m) <= now) {
+        rv = quic_media_tx_produce(&m->media, now);
+    }
+    return rv;
+}
+
+int quic_mux_stop(struct quic_mux *m, ns_t now)
+{
+    int rv = 0;
+
+    if (!m->running) {
+        return 0;
+    }
+    m->running = false;
+    m->idle = false;
+    if (m->has_data) {
+        struct quic_current *before = quic_current_enter(&m->conn->current, now);
+        rv = quic_data_tx_close(&m->data, m->conn->conn, now);
+        quic_current_leave(before);
+    }
+    return rv;
+}
+
+bool quic_mux_drained(const struct quic_mux *m)
+{
+    return (!m->has_media || !quic_media_tx_head(&m->media)) &&
+           (!m->has_data || !m->data.started || m->data.unacked == 0);
+}
+
+/* ---- what the connection reports ---- */
+
+void quic_mux_acked(struct quic_mux *m, int64_t packet)
+{
+    quic_sent_acked(&m->sent, packet, !m->conn->ack_ext.peer.offered, m->conn->current.now);
+}
+
+void quic_mux_lost(struct quic_mux *m, int64_t packet)
+{
+    const struct quic_sent_packet *p = quic_sent_lost(&m->sent, packet);
+
+    record_put(m->env->rec, RECORD_PACKET_LOST, m->conn->current.now, packet,
+               p ? p->sent : RECORD_NONE, p ? p->bytes - RATE_UDP_IP_OVERHEAD_BYTES : RECORD_NONE);
+}
+
+void quic_mux_timestamp(struct quic_mux *m, int64_t packet, int64_t time_us)
+{
+    quic_sent_timestamp(&m->sent, packet, time_us);
+}
+
+void quic_mux_rtt(struct quic_mux *m)
+{
+    m->rtt_new = true;
+}
+
+void quic_mux_stream_closed(struct quic_mux *m, void *user)
+{
+    const struct quic_stream *s = user;
+
+    if (!s) {
+        return;
+    }
+    if (s->class == QUIC_CLASS_MEDIA) {
+        quic_media_tx_closed(&m->media, user);
+    } else {
+        quic_data_tx_closed(&m->data, user);
+    }
+}
+
+/* ---- circuit breaker ---- */
+
+static void breaker_answered(struct quic_mux *m, ns_t now)
+{
+    m->wait_since = quic_sent_outstanding(&m->sent) ? now : NS_NEVER;
+    if (!m->tripped) {
+        return;
+    }
+    m->tripped = false;
+    record_put_named(m->env->rec, RECORD_EVENT, "circuit-breaker", now, 0);
+    if (m->has_media && m->running) {
+        quic_media_tx_discard(&m->media, false);
+    }
+}
+
+static ns_t breaker_deadline(const struct quic_mux *m)
+{
+    if (m->wait_since == NS_NEVER || m->dead) {
+        return NS_NEVER;
+    }
+    if (!m->tripped) {
+        return ns_add(m->wait_since, m->cfg->feedback_timeout);
+    }
+    return ns_min(m->breaker_probe,
+                  ns_add(m->wait_since, BREAKER_GIVE_UP * m->cfg->feedback_timeout));
+}
+
+static void breaker_expire(struct quic_mux *m, ns_t now)
+{
+    if (m->wait_since == NS_NEVER || m->dead) {
+        return;
+    }
+    if (!m->tripped && now >= ns_add(m->wait_since, m->cfg->feedback_timeout)) {
+        m->tripped = true;
+        m->breaker_trips++;
+        m->breaker_probe = now;
+        record_put_named(m->env->rec, RECORD_EVENT, "circuit-breaker", now, 1);
+        if (m->has_media) {
+            quic_media_tx_discard(&m->media, true);
+        }
+    }
+    if (now >= ns_add(m->wait_since, BREAKER_GIVE_UP * m->cfg->feedback_timeout)) {
+        m->dead = true;
+        quic_conn_fail(m->conn, ROQ_GENERAL_ERROR, "no feedback from the peer");
+    }
+}
+
+/* ---- feedback and time ---- */
+
+void quic_mux_feedback(struct quic_mux *m, ns_t now)
+{
+    const struct cc_packet *packets;
+    size_t n = quic_sent_take(&m->sent, &packets);
+    ns_t rtt = 0;
+
+    m->idle = false;
+    if (m->sent.last_ack == now && m->sent.largest_acked >= 0) {
+        breaker_answered(m, now);
+    }
+    if (m->rtt_new) {
+        m->rtt_new = false;
+        rtt = quic_conn_latest_rtt(m->conn);
+        record_put(m->env->rec, RECORD_RTT, now, rtt, quic_conn_smoothed_rtt(m->conn));
+    }
+    if (m->cc && n) {
+        cc_on_feedback(m->cc, packets, n, rtt, now);
+    }
+    quic_mux_rate_update(m, now);
+}
+
+int quic_mux_poll(struct quic_mux *m, struct dgram *out, ns_t now)
+{
+    struct quic_current *before = quic_current_enter(&m->conn->current, now);
+    int rv;
+
+    if (m->tripped) {
+        rv = quic_mux_write_tripped(m, out, now, now >= m->breaker_probe);
+        if (rv > 0 && now >= m->breaker_probe) {
+            m->breaker_probe = now + ns_max(quic_conn_smoothed_rtt(m->conn), BREAKER_PROBE_MIN);
+        }
+    } else {
+        rv = quic_mux_write(m, out, now);
+    }
+    if (rv > 0 && m->wait_since == NS_NEVER && quic_sent_outstanding(&m->sent)) {
+        m->wait_since = now;
+    }
+    quic_current_leave(before);
+    return rv;
+}
+
+ns_t quic_mux_deadline(const struct quic_mux *m, ns_t now)
+{
+    ns_t t = ns_min(data_start(m), media_deadline(m));
+
+    t = ns_min(t, breaker_deadline(m));
+    if (m->cc) {
+        t = ns_min(t, cc_deadline(m->cc));
+    }
+    if (!m->tripped && quic_mux_write_wanted(m)) {
+        t = ns_min(t, ns_max(pacer_next(&m->pacer), now));
+    }
+    return t;
+}
+
+int quic_mux_expire(struct quic_mux *m, ns_t now)
+{
+    int rv = run_flows(m, now);
+
+    m->idle = false;
+    breaker_expire(m, now);
+    if (m->cc && cc_deadline(m->cc) <= now) {
+        cc_expire(m->cc, now);
+        quic_mux_rate_update(m, now);
+    }
+    return rv;
+}
+
+static void counter(const struct quic_mux *m, const char *name, uint64_t value)
+{
+    record_put_named(m->env->rec, RECORD_COUNTER, name, (int64_t)value);
+}
+
+void quic_mux_counters(const struct quic_mux *m)
+{
+    counter(m, "media-frames", m->media.frames);
+    counter(m, "media-packets", m->media.packets);
+    counter(m, "media-bytes", m->media.bytes);
+    counter(m, "media-dropped", m->media.dropped);
+    counter(m, "media-too-large", m->media_too_large);
+    counter(m, "data-messages", m->data.messages);
+    counter(m, "data-bytes", m->data.bytes);
+    counter(m, "probe-packets", m->probe_packets);
+    counter(m, "padding-packets", m->padding_packets);
+    counter(m, "packets-lost", m->sent.lost);
+    counter(m, "packets-spuriously-lost", m->sent.spurious);
+    counter(m, "acked-without-timestamp", m->sent.acked_untimed);
+    counter(m, "circuit-breaker-trips", m->breaker_trips);
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "agents/quic/quic_mux_rate.h"
+
+#define PPM INT64_C(1000000)
+#define RECORD_INTERVAL (20 * NS_PER_MS)
+/* With data there is always something to fill the path with, so only the path limits. */
+#define MAX_RATE_WITH_DATA (INT64_C(10) * 1000 * 1000 * 1000)
+
+int quic_mux_rate_start(struct quic_mux *m, ns_t now)
+{
+    struct cc_config cfg = {.start_rate = m->cfg->start_rate,
+                            .min_rate = m->cfg->min_rate,
+                            .max_rate = m->cfg->max_rate};
+    int rv;
+
+    if (m->has_media) {
+        cfg.max_rate = quic_media_tx_ip_rate(&m->media, m->cfg->max_rate);
+    }
+    if (m->has_data) {
+        cfg.max_rate = MAX_RATE_WITH_DATA;
+    }
+    rv = cc_libwebrtc_new(&m->cc, &cfg, now);
+    if (rv == 0) {
+        quic_mux_rate_update(m, now);
+    }
+    return rv;
+}
+
+static bool data_is_active(const struct quic_mux *m)
+{
+    return m->has_data && m->running &&
+           (quic_data_tx_unsent(&m->data) ||
+            (m->data.unacked && quic_internals_has_lost(m->conn->conn, QUIC_CLASS_DATA)));
+}
+
+static void record_rate(struct quic_mux *m, bps_t target, bool forced, ns_t now)
+{
+    struct cc_state s;
+    int64_t state;
+    int32_t probe = pacer_probe_id(&m->pacer);
+
+    if (!m->env->rec) {
+        return;
+    }
+    cc_state(m->cc, &s);
+    state = (int64_t)s.usage << 8 | (int64_t)s.state << 4 | s.app_limited;
+    if (!forced && state == m->recorded_state && probe == m->probe_recorded &&
+        m->rate_recorded != NS_NEVER && now < m->rate_recorded + RECORD_INTERVAL) {
+        return;
+    }
+    m->recorded_state = state;
+    m->probe_recorded = probe;
+    m->rate_recorded = now;
+    record_put(m->env->rec, RECORD_RATE, now, target, m->has_media ? m->media_rate : 0,
+               m->data_active ? target - m->media_rate : 0, m->pacer.rate, s.delay_based,
+               s.loss_based, s.acked, s.loss_ppm, s.trend_ppm, s.threshold_ppm, s.usage, s.state,
+               s.app_limited, probe == CC_NO_PROBE ? RECORD_NONE : probe);
+}
+
+static bps_t part(bps_t rate, int64_t ppm)
+{
+    return (bps_t)((__int128)rate * ppm / PPM);
+}
+
+/* What media is asked for, on the IP level. */
+static bps_t media_part(const struct quic_mux *m, bps_t target)
+{
+    bps_t rate = m->data_active ? part(target, m->cfg->share_ppm) : target;
+    bps_t least = quic_media_tx_ip_rate(&m->media, m->cfg->min_rate);
+
+    return rate > least ? rate : least;
+}
+
+void quic_mux_rate_update(struct quic_mux *m, ns_t now)
+{
+    bool active, changed;
+    struct cc_probe probe;
+    bps_t target, pace;
+
+    if (!m->cc) {
+        return;
+    }
+    active = data_is_active(m);
+    changed = active != m->data_active;
+    m->data_active = active;
+    target = cc_target(m->cc);
+    pace = active ? target : part(target, m->cfg->pacing_ppm);
+    if (m->has_media) {
+        m->media_rate = media_part(m, target);
+        quic_media_tx_set_rate(&m->media, m->media_rate, now);
+        pace = pace > m->media_rate ? pace : m->media_rate;
+    }
+    pacer_set_rate(&m->pacer, pace, now);
+    if (m->running && !m->pacer.probing && cc_probe(m->cc, &probe, now)) {
+        pacer_start_probe(&m->pacer, &probe, now);
+    }
+    record_rate(m, target, changed, now);
+}

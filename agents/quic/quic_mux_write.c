@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "agents/quic/quic_mux_write.h"
+
+#include "agents/base/err.h"
+#include "agents/quic/quic_agent.h"
+
+#include <string.h>
+
+/* Space left in a packet of media that is worth a STREAM frame of data. */
+#define FILL_MIN_BYTES 64
+/* A packet of media that ngtcp2 refuses so often does not fit at all. */
+#define TRIES_MAX 8
+
+/* A datagram under construction. */
+struct build {
+    struct quic_mux *m;
+    uint8_t *out;
+    size_t cap;
+    ns_t now;
+    ngtcp2_ssize n; /* > 0: complete; NGTCP2_ERR_WRITE_MORE: open; other < 0: failed */
+    bool open;      /* there is something in it and there is room for more */
+    bool over;      /* complete or failed */
+};
+
+static void settle(struct build *b, ngtcp2_ssize n)
+{
+    b->n = n;
+    b->open = n == NGTCP2_ERR_WRITE_MORE;
+    b->over = !b->open;
+}
+
+/* Completes what is open. */
+static void finish(struct build *b)
+{
+    if (b->open) {
+        settle(b, ngtcp2_conn_write_pkt(b->m->conn->conn, NULL, NULL, b->out, b->cap,
+                                        (ngtcp2_tstamp)b->now));
+    }
+}
+
+static void note_media(struct build *b, const struct quic_media_packet *p, size_t from, size_t to)
+{
+    struct quic_mux *m = b->m;
+    size_t rtp = p->len - p->prefix_len;
+    size_t begin = from < p->prefix_len ? 0 : from - p->prefix_len;
+    size_t end = to < p->prefix_len ? 0 : to - p->prefix_len;
+
+    m->rtp_bytes += (int64_t)(end - begin);
+    if (m->piece_count < QUIC_MUX_PIECES_MAX) {
+        m->pieces[m->piece_count++] =
+            (struct quic_mux_piece){.seq = p->seq,
+                                    .rtp_timestamp = p->rtp_timestamp,
+                                    .bytes = (int64_t)rtp,
+                                    .carried = (int64_t)(end - begin),
+                                    .frame_offset_bytes = p->frame_offset_bytes,
+                                    .queued = p->queued,
+                                    .first = from == 0};
+    }
+}
+
+/* ---- media ---- */
+
+/* Returns true when the packet has been taken. */
+static bool put_datagram(struct build *b, struct quic_media_packet *p)
+{
+    ngtcp2_vec v = {.base = p->data, .len = p->len};
+    int accepted = 0;
+
+    settle(b, ngtcp2_conn_writev_datagram(b->m->conn->conn, NULL, NULL, b->out, b->cap, &accepted,
+                                          NGTCP2_WRITE_DATAGRAM_FLAG_MORE, 0, &v, 1,
+                                          (ngtcp2_tstamp)b->now));
+    if (!accepted) {
+        return false;
+    }
+    note_media(b, p, 0, p->len);
+    p->sent = p->len;
+    return true;
+}
+
+enum put { PUT_TAKEN, PUT_BLOCKED, PUT_GONE };
+
+/* Puts bytes of a stream in; *taken says how many. Blocked: it cannot take any now; gone: never
+ * again, since the peer does not want them. The packet may still be open then. */
+static enum put put_stream(struct build *b, int64_t id, const uint8_t *data, size_t len,
+                           size_t *taken)
+{
+    ngtcp2_vec v = {.base = (uint8_t *)(uintptr_t)data, .len = len};
+    uint32_t flags = NGTCP2_WRITE_STREAM_FLAG_MORE | NGTCP2_WRITE_STREAM_FLAG_FIN;
+    ngtcp2_ssize n, written = -1;
+
+    n = ngtcp2_conn_writev_stream(b->m->conn->conn, NULL, NULL, b->out, b->cap, &written, flags, id,
+                                  &v, 1, (ngtcp2_tstamp)b->now);
+    *taken = written > 0 ? (size_t)written : 0;
+    if (n == NGTCP2_ERR_STREAM_SHUT_WR || n == NGTCP2_ERR_STREAM_NOT_FOUND) {
+        return PUT_GONE;
+    }
+    if (n == NGTCP2_ERR_STREAM_DATA_BLOCKED) {
+        b->open = true; /* though perhaps empty */
+        return PUT_BLOCKED;
+    }
+    settle(b, n);
+    return written >= 0 ? PUT_TAKEN : PUT_BLOCKED;
+}
+
+static bool put_media_stream(struct build *b, struct quic_media_packet *p)
+{
+    size_t taken, from = p->sent;
+
+    switch (put_stream(b, p->stream_id, p->data + from, p->len - from, &taken)) {
+    case PUT_GONE: quic_media_tx_drop(&b->m->media); return false;
+    case PUT_BLOCKED: return false;
+    case PUT_TAKEN: break;
+    }
+    p->sent += taken;
+    note_media(b, p, from, p->sent);
+    return p->sent == p->len;
+}
+
+/* Room that the next packet of media needs in a packet already begun. */
+static bool fits(const struct build *b, const struct quic_media_packet *p)
+{
+    return quic_internals_packet_left(b->m->conn->conn) >=
+           p->len - p->sent + b->m->media.framing_bytes;
+}
+
+static bool open_media_stream(struct quic_mux *m, struct quic_media_packet *p)
+{
+    return !m->media.streams || p->stream_id >= 0 ||
+           ngtcp2_conn_open_uni_stream(m->conn->conn, &p->stream_id, p) == 0;
+}
+
+static void put_media(struct build *b)
+{
+    struct quic_mux *m = b->m;
+    struct quic_media_packet *p;
+    bool taken = true;
+
+    while (taken && !b->over && (p = quic_media_tx_head(&m->media))) {
+        if (b->open && (!fits(b, p) || (m->media.streams && p->stream_id < 0))) {
+            return;
+        }
+        taken = m->media.streams ? put_media_stream(b, p) : put_datagram(b, p);
+        if (taken) {
+            quic_media_tx_pop(&m->media);
+        } else if (!m->media.streams && b->n == 0 && ++p->tries == TRIES_MAX) {
+            m->media_too_large++;
+            quic_media_tx_drop(&m->media);
+        }
+    }
+}
+
+/* Media is first also among what is sent again, hence data's lost bytes are hidden meanwhile.
+ * Packets that may share a datagram get their streams now: none can be opened in its midst. */
+static bool write_media(struct build *b)
+{
+    struct quic_mux *m = b->m;
+    struct quic_media_packet *p = quic_media_tx_head(&m->media);
+    struct quic_internals_hidden hidden;
+
+    if (!open_media_stream(m, p)) {
+        return false; /* the peer's limit of streams; it will grow */
+    }
+    if (p->next) {
+        open_media_stream(m, p->next);
+    }
+    quic_internals_hide_data(m->conn->conn, &hidden);
+    put_media(b);
+    quic_internals_unhide_data(&hidden);
+    return true;
+}
+
+/* ---- data ---- */
+
+static void put_data(struct build *b)
+{
+    struct quic_mux *m = b->m;
+    struct quic_data_message *d;
+    size_t taken;
+
+    while (!b->over && (d = quic_data_tx_head(&m->data))) {
+        enum put put = put_stream(b, d->stream_id, d->data + d->sent, d->len - d->sent, &taken);
+        if (put == PUT_BLOCKED) {
+            return;
+        }
+        if (put == PUT_GONE) {
+            taken = d->len - d->sent;
+        }
+        m->data_bytes += (int64_t)taken;
+        quic_data_tx_sent(&m->data, taken, b->now);
+    }
+}
+
+/* ---- a whole datagram ---- */
+
+static void begin(struct build *b, struct quic_mux *m, struct dgram *out, ns_t now)
+{
+    *b = (struct build){
+        .m = m, .out = out->data, .cap = (size_t)m->cfg->udp_payload_bytes, .now = now};
+    m->piece_count = 0;
+    m->rtp_bytes = m->data_bytes = m->padding_bytes = 0;
+    m->conn->sent_eliciting = false;
+}
+
+static void record_pieces(const struct quic_mux *m, int64_t packet, ns_t now)
+{
+    for (size_t i = 0; i < m->piece_count; i++) {
+        const struct quic_mux_piece *p = &m->pieces[i];
+        record_put(m->env->rec, RECORD_RTP_SENT, now, p->queued, QUIC_AGENT_MEDIA_FLOW, p->seq,
+                   p->rtp_timestamp, p->bytes, packet, p->carried, p->first, p->frame_offset_bytes,
+                   m->pacer.rate);
+    }
+}
+
+/* Tells everybody about a complete datagram. */
+static void leave(struct build *b, struct dgram *out, int64_t packet_before)
+{
+    struct quic_mux *m = b->m;
+    int32_t ip_bytes = (int32_t)b->n + RATE_UDP_IP_OVERHEAD_BYTES;
+    int64_t last = quic_internals_last_packet(m->conn->conn);
+    struct quic_conn_parts parts = {.packet = last > packet_before ? last : RECORD_NONE,
+                                    .rtp_bytes = m->rtp_bytes,
+                                    .data_bytes = m->data_bytes,
+                                    .padding_bytes = m->padding_bytes};
+
+    record_pieces(m, parts.packet, b->now);
+    quic_conn_sent(m->conn, out, (size_t)b->n, &parts, b->now);
+    if (m->conn->sent_eliciting) {
+        int32_t probe = m->cc ? pacer_probe_id(&m->pacer) : CC_NO_PROBE;
+        m->probe_packets += probe != CC_NO_PROBE;
+        quic_sent_add(&m->sent, last, ip_bytes, probe, b->now);
+        pacer_sent(&m->pacer, ip_bytes, b->now);
+    }
+    if (m->cc) {
+        cc_on_sent(m->cc, ip_bytes, b->now);
+    }
+}
+
+/* Fills b with the most urgent there is. */
+static void fill(struct build *b)
+{
+    struct quic_mux *m = b->m;
+
+    if (m->has_media && quic_media_tx_head(&m->media) && write_media(b)) {
+        if (b->open && !quic_media_tx_head(&m->media) &&
+            quic_internals_packet_left(m->conn->conn) >= FILL_MIN_BYTES) {
+            put_data(b);
+        }
+    } else {
+        put_data(b);
+    }
+    if (!b->over && !b->open) {
+        settle(b, ngtcp2_conn_write_pkt(m->conn->conn, NULL, NULL, b->out, b->cap,
+                                        (ngtcp2_tstamp)b->now));
+    }
+    finish(b);
+}
+
+static void write_ping(struct build *b, bool pad)
+{
+    struct quic_mux *m = b->m;
+
+    b->n = quic_internals_write_ping(m->conn->conn, b->out, b->cap, pad, b->now);
+    if (b->n > 0) {
+        m->conn->sent_eliciting = true;
+        m->padding_bytes = pad ? b->n : 0;
+        m->padding_packets += pad;
+    }
+}
+
+static int conclude(struct build *b, struct dgram *out, int64_t packet_before)
+{
+    if (b->n < 0) {
+        quic_conn_library_error(b->m->conn, (int)b->n, b->now);
+        return 0;
+    }
+    if (b->n > 0) {
+        leave(b, out, packet_before);
+    }
+    return b->n > 0;
+}
+
+int quic_mux_write(struct quic_mux *m, struct dgram *out, ns_t now)
+{
+    ngtcp2_conn *conn = m->conn->conn;
+    int64_t before = quic_internals_last_packet(conn);
+    bool allowed = !m->cc || pacer_next(&m->pacer) <= now;
+    struct build b;
+    int rv = 0;
+
+    begin(&b, m, out, now);
+    quic_internals_set_gate(conn, allowed);
+    if (allowed && m->has_data) {
+        rv = quic_data_tx_prepare(&m->data, conn, b.cap, now);
+    }
+    if (rv) {
+        return rv;
+    }
+    if (allowed) {
+        fill(&b);
+    } else {
+        b.n = ngtcp2_conn_write_pkt(conn, NULL, NULL, b.out, b.cap, (ngtcp2_tstamp)now);
+    }
+    if (b.n == 0 && allowed && m->cc && m->pacer.probing) {
+        write_ping(&b, true);
+    }
+    quic_internals_set_gate(conn, true);
+    rv = conclude(&b, out, before);
+    m->idle = allowed && rv == 0;
+    return rv;
+}
+
+int quic_mux_write_tripped(struct quic_mux *m, struct dgram *out, ns_t now, bool probe)
+{
+    int64_t before = quic_internals_last_packet(m->conn->conn);
+    struct build b;
+
+    begin(&b, m, out, now);
+    quic_internals_set_gate(m->conn->conn, false);
+    b.n = ngtcp2_conn_write_pkt(m->conn->conn, NULL, NULL, b.out, b.cap, (ngtcp2_tstamp)now);
+    if (b.n == 0 && probe) {
+        write_ping(&b, false);
+    }
+    quic_internals_set_gate(m->conn->conn, true);
+    return conclude(&b, out, before);
+}
+
+bool quic_mux_write_wanted(const struct quic_mux *m)
+{
+    if (!m->cc || m->idle) {
+        return false;
+    }
+    return m->pacer.probing || (m->has_media && quic_media_tx_head(&m->media)) ||
+           (m->has_data && m->data.started && (m->data.queue.head || !m->data.finished)) ||
+           quic_internals_has_lost(m->conn->conn, QUIC_CLASS_MEDIA) ||
+           quic_internals_has_lost(m->conn->conn, QUIC_CLASS_DATA);
+}

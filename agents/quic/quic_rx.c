@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "agents/quic/quic_rx.h"
+
+#include "agents/base/buf.h"
+#include "agents/base/err.h"
+#include "agents/quic/quic_agent.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_CAP_BYTES 2048
+
+enum kind { KIND_UNKNOWN, KIND_MEDIA, KIND_DATA };
+
+struct quic_rx_stream {
+    struct quic_stream stream; /* first */
+    struct quic_rx_stream *next, *prev;
+    enum kind kind;
+    struct roq_stream_reader reader; /* media, behind the flow id */
+    /* Data: all of the message. Unknown: what there is of the identifier. */
+    uint8_t *bytes;
+    size_t len, cap;
+    struct qdc_header header;
+    size_t header_len; /* 0: not complete yet */
+};
+
+int quic_rx_init(struct quic_rx *r, struct quic_conn *conn)
+{
+    struct playout_config cfg = {
+        .flow = QUIC_AGENT_MEDIA_FLOW, .delay = conn->cfg->playout_delay, .rec = conn->env->rec};
+    int rv;
+
+    memset(r, 0, sizeof *r);
+    r->conn = conn;
+    rv = playout_new(&r->playout, &cfg);
+    if (rv == 0) {
+        rv = quic_data_rx_init(&r->data, conn->env->rec);
+    }
+    if (rv) {
+        quic_rx_fini(r);
+    }
+    return rv;
+}
+
+static void stream_free(struct quic_rx *r, struct quic_rx_stream *s)
+{
+    if (s->prev) {
+        s->prev->next = s->next;
+    } else {
+        r->streams = s->next;
+    }
+    if (s->next) {
+        s->next->prev = s->prev;
+    }
+    roq_stream_reader_fini(&s->reader);
+    free(s->bytes);
+    free(s);
+}
+
+void quic_rx_fini(struct quic_rx *r)
+{
+    while (r->streams) {
+        stream_free(r, r->streams);
+    }
+    playout_free(r->playout);
+    r->playout = NULL;
+    quic_data_rx_fini(&r->data);
+}
+
+static int breach(struct quic_rx *r, uint64_t *count, enum roq_error code, const char *reason)
+{
+    (*count)++;
+    quic_conn_fail(r->conn, code, reason);
+    return -1;
+}
+
+static int unknown_flow(struct quic_rx *r)
+{
+    return breach(r, &r->unknown_flow_ids, ROQ_UNKNOWN_FLOW_ID, "peer used an unknown flow id");
+}
+
+static int bad_framing(struct quic_rx *r)
+{
+    return breach(r, &r->bad_framing, ROQ_PACKET_ERROR, "peer sent malformed framing");
+}
+
+static int out_of_memory(struct quic_rx *r)
+{
+    quic_conn_fail(r->conn, ROQ_INTERNAL_ERROR, "out of memory");
+    return -1;
+}
+
+/* ---- media ---- */
+
+static int take_rtp(struct quic_rx *r, const uint8_t *packet, size_t len)
+{
+    const struct quic_conn *c = r->conn;
+    int rv =
+        playout_recv(r->playout, packet, len, c->rx_packet, c->ack_ext.rx_arrival, c->current.now);
+
+    if (rv == ERR_MALFORMED) {
+        /* the transport's framing is fine: not a breach, playout counts it too */
+        r->bad_rtp++;
+        return 0;
+    }
+    return rv ? out_of_memory(r) : 0;
+}
+
+int quic_rx_datagram(struct quic_rx *r, const uint8_t *data, size_t len)
+{
+    const uint8_t *packet;
+    size_t packet_len;
+    uint64_t flow;
+
+    if (roq_datagram_parse(data, len, &flow, &packet, &packet_len) != 0) {
+        return bad_framing(r);
+    }
+    return flow == QUIC_AGENT_MEDIA_FLOW ? take_rtp(r, packet, packet_len) : unknown_flow(r);
+}
+
+static int media_bytes(struct quic_rx *r, struct quic_rx_stream *s, bool fin, const uint8_t *data,
+                       size_t len)
+{
+    int rv;
+
+    while ((rv = roq_stream_reader_next(&s->reader, &data, &len)) == 1) {
+        if (take_rtp(r, s->reader.packet, s->reader.packet_len) != 0) {
+            return -1;
+        }
+    }
+    if (rv == ERR_NOMEM) {
+        return out_of_memory(r);
+    }
+    return rv < 0 || (fin && !roq_stream_reader_at_boundary(&s->reader)) ? bad_framing(r) : 0;
+}
+
+/* ---- data ---- */
+
+static int data_message(struct quic_rx *r, struct quic_rx_stream *s)
+{
+    int rv = quic_data_rx_message(&r->data, &s->header, s->bytes, s->len, s->header_len,
+                                  r->conn->current.now);
+
+    s->bytes = NULL; /* taken over */
+    s->len = s->cap = 0;
+    if (rv == 0) {
+        return 0;
+    }
+    return rv == ERR_NOMEM ? out_of_memory(r)
+                           : breach(r, &r->bad_transfer, ROQ_GENERAL_ERROR,
+                                    "peer's data-channel messages are no transfer");
+}
+
+static int data_bytes(struct quic_rx *r, struct quic_rx_stream *s, bool fin)
+{
+    if (s->header_len == 0) {
+        int n = qdc_header_parse(&s->header, s->bytes, s->len);
+        if (n == ERR_AGAIN && !fin) {
+            return 0;
+        }
+        if (n < 0) {
+            return bad_framing(r);
+        }
+        s->header_len = (size_t)n;
+        if (quic_data_rx_header(&r->data, &s->header, r->conn->current.now) != 0) {
+            return unknown_flow(r);
+        }
+    }
+    return fin ? data_message(r, s) : 0;
+}
+
+/* ---- streams ---- */
+
+static int append(struct quic_rx_stream *s, const uint8_t *data, size_t len)
+{
+    size_t cap = s->cap ? s->cap : FIRST_CAP_BYTES;
+    uint8_t *p;
+
+    while (cap < s->len + len) {
+        cap *= 2;
+    }
+    if (cap > s->cap) {
+        p = realloc(s->bytes, cap);
+        if (!p) {
+            return ERR_NOMEM;
+        }
+        s->bytes = p;
+        s->cap = cap;
+    }
+    if (len) {
+        memcpy(s->bytes + s->len, data, len);
+    }
+    s->len += len;
+    return 0;
+}
+
+static struct quic_rx_stream *stream_new(struct quic_rx *r)
+{
+    struct quic_rx_stream *s = calloc(1, sizeof *s);
+
+    if (s) {
+        s->stream.class = QUIC_CLASS_MEDIA; /* we only ever send control frames for it */
+        roq_stream_reader_init(&s->reader);
+        s->next = r->streams;
+        if (s->next) {
+            s->next->prev = s;
+        }
+        r->streams = s;
+    }
+    return s;
+}
+
+/* Looks at the identifier in what has arrived so far. */
+static int identify(struct quic_rx *r, struct quic_rx_stream *s, bool fin)
+{
+    struct buf_reader b = buf_reader_init(s->bytes, s->len);
+    uint64_t id = buf_get_varint(&b);
+
+    if (b.failed) {
+        return fin ? bad_framing(r) : 0;
+    }
+    if (!roq_is_flow_id(id)) {
+        s->kind = KIND_DATA;
+        return data_bytes(r, s, fin);
+    }
+    if (id != QUIC_AGENT_MEDIA_FLOW) {
+        return unknown_flow(r);
+    }
+    s->kind = KIND_MEDIA;
+    return media_bytes(r, s, fin, b.pos, buf_left(&b));
+}
+
+int quic_rx_stream_data(struct quic_rx *r, void **user, bool fin, const uint8_t *data, size_t len)
+{
+    struct quic_rx_stream *s = *user ? *user : stream_new(r);
+
+    if (!s) {
+        return out_of_memory(r);
+    }
+    *user = s;
+    if (s->kind == KIND_MEDIA) {
+        return media_bytes(r, s, fin, data, len);
+    }
+    if (s->len + len > QUIC_DATA_MESSAGE_MAX) {
+        return breach(r, &r->bad_transfer, ROQ_GENERAL_ERROR, "peer sent an oversized message");
+    }
+    if (append(s, data, len) != 0) {
+        return out_of_memory(r);
+    }
+    return s->kind == KIND_DATA ? data_bytes(r, s, fin) : identify(r, s, fin);
+}
+
+void quic_rx_stream_closed(struct quic_rx *r, void *user)
+{
+    if (user) {
+        stream_free(r, user);
+    }
+}
+
+static void counter(const struct quic_rx *r, const char *name, uint64_t value)
+{
+    record_put_named(r->conn->env->rec, RECORD_COUNTER, name, (int64_t)value);
+}
+
+void quic_rx_counters(const struct quic_rx *r)
+{
+    struct playout_counters p;
+
+    playout_counters(r->playout, &p);
+    counter(r, "media-packets", p.packets);
+    counter(r, "media-bytes", p.bytes);
+    counter(r, "media-duplicates", p.duplicates);
+    counter(r, "media-malformed", p.malformed);
+    counter(r, "media-frames-complete", p.frames_complete);
+    counter(r, "media-frames-incomplete", p.frames_incomplete);
+    counter(r, "media-frames-late", p.frames_late);
+    counter(r, "media-freezes", p.freezes);
+    counter(r, "media-freeze-ns", (uint64_t)p.freeze_total);
+    counter(r, "data-messages", r->data.messages);
+    counter(r, "data-bytes", (uint64_t)bulk_sink_bytes(r->data.sink));
+    counter(r, "unknown-flow-ids", r->unknown_flow_ids);
+    counter(r, "bad-framing", r->bad_framing);
+    counter(r, "bad-transfer", r->bad_transfer);
+    counter(r, "bad-rtp", r->bad_rtp);
+    counter(r, "bidirectional-streams", r->conn->bidirectional_streams);
+}
