@@ -43,13 +43,23 @@ static double message_bytes(const struct table *t, const struct window *w)
     return sum;
 }
 
+/* When the connection was ready: as an event, else by the first packet that has a number, which
+ * handshake packets have not. */
 static double setup_ms(const struct run_data *d)
 {
-    const struct table *t = &d->tables[RUN_SENDER][RECORD_EVENT];
-    const int64_t *time = table_column(t, "time_ns");
+    const struct table *events = &d->tables[RUN_SENDER][RECORD_EVENT];
+    const struct table *packets = &d->tables[RUN_SENDER][RECORD_PACKET_SENT];
+    const int64_t *time = table_column(events, "time_ns"), *number;
 
-    for (size_t i = 0; i < t->rows; i++) {
-        if (strcmp(t->names[i], EVENT_CONNECTED) == 0) {
+    for (size_t i = 0; i < events->rows; i++) {
+        if (strcmp(events->names[i], EVENT_CONNECTED) == 0) {
+            return ns_to_ms(time[i]);
+        }
+    }
+    time = table_column(packets, "time_ns");
+    number = table_column(packets, "packet");
+    for (size_t i = 0; i < packets->rows; i++) {
+        if (number[i] != RECORD_NONE) {
             return ns_to_ms(time[i]);
         }
     }
