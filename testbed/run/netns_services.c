@@ -170,6 +170,9 @@ static int capture_packets(struct capturing *c, int control_fd)
             last = got ? now : last;
         }
         if (told == NS_NEVER && p[2].revents) {
+            char command;
+
+            (void)!read(control_fd, &command, 1); /* closing with it unread would be a reset */
             told = last = now;
         }
         if (told != NS_NEVER && now - last >= c->idle_enough &&
