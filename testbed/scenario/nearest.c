@@ -48,7 +48,7 @@ const char *nearest_word(const char *text, const char *const *words)
         if (word_len >= WORD_MAX)
             continue;
         d = dot && !strcmp(dot + 1, text) ? 1 : distance(text, *words);
-        if (d < best_distance && (d * 3 <= (len > word_len ? len : word_len) || d == 1)) {
+        if (d < best_distance && (d * 5 <= 2 * (len > word_len ? len : word_len) || d == 1)) {
             best = *words;
             best_distance = d;
         }

@@ -3,6 +3,8 @@
 
 #include "agents/base/err.h"
 #include "testbed/scenario/nearest.h"
+#include "testbed/scenario/scenario_grid.h"
+#include "testbed/scenario/scenario_yaml.h"
 
 #include <libfyaml.h>
 #include <stdlib.h>
@@ -20,60 +22,6 @@ struct reader {
 static bool is_media_or_data(const struct scenario_key *k)
 {
     return scenario_key_in_group(k, "media") || scenario_key_in_group(k, "data");
-}
-
-/* The place of a node: its own token's, or its first child's, or that of what leads to it. */
-static struct scenario_source source_of(struct fy_node *node, struct scenario_source fallback)
-{
-    for (int depth = 0; node && depth < 64; depth++) {
-        void *iterator = NULL;
-
-        if (fy_node_is_scalar(node)) {
-            const struct fy_mark *mark = fy_token_start_mark(fy_node_get_scalar_token(node));
-
-            if (mark)
-                return (struct scenario_source){.line = (size_t)mark->line + 1,
-                                                .column = (size_t)mark->column + 1};
-            return fallback;
-        }
-        if (fy_node_is_sequence(node))
-            node = fy_node_sequence_iterate(node, &iterator);
-        else
-            node = fy_node_pair_key(fy_node_mapping_iterate(node, &iterator));
-    }
-    return fallback;
-}
-
-/* Copies a plain scalar to text[size]. Reports anything else and returns false. */
-static bool scalar_text(struct reader *r, struct fy_node *node, struct scenario_source at,
-                        const char *what, char *text, size_t size)
-{
-    size_t len = 0;
-    const char *value;
-
-    if (!node || !fy_node_is_scalar(node)) {
-        scenario_errors_add(r->errors, at, "%s is a list or a mapping; allowed is one value", what);
-        return false;
-    }
-    if (fy_node_is_alias(node)) {
-        scenario_errors_add(r->errors, at, "%s is an alias (*name); allowed is a value", what);
-        return false;
-    }
-    if (fy_node_get_tag_token(node)) {
-        scenario_errors_add(r->errors, at, "%s has a tag (!name); allowed is a plain value", what);
-        return false;
-    }
-    value = fy_node_get_scalar(node, &len);
-    if (!value)
-        len = 0;
-    if (len >= size || (value && memchr(value, '\0', len))) {
-        scenario_errors_add(r->errors, at, "%s is not a text of at most %zu bytes", what, size - 1);
-        return false;
-    }
-    if (len > 0)
-        memcpy(text, value, len);
-    text[len] = '\0';
-    return true;
 }
 
 static void report_unknown(struct reader *r, struct scenario_source at, const char *key,
@@ -97,7 +45,7 @@ static void report_unknown(struct reader *r, struct scenario_source at, const ch
 static void read_value(struct reader *r, const struct scenario_key *k, struct fy_node *node,
                        struct scenario_source key_at)
 {
-    struct scenario_source at = source_of(node, key_at);
+    struct scenario_source at = scenario_yaml_source(node, key_at);
     size_t i = scenario_key_index(k);
     char text[SCENARIO_VALUE_MAX + 64], message[320];
 
@@ -108,7 +56,7 @@ static void read_value(struct reader *r, const struct scenario_key *k, struct fy
     r->file->keys[i].set = true;
     r->file->keys[i].at = at;
     r->file->keys[i].bad = true;
-    if (!scalar_text(r, node, at, k->name, text, sizeof(text)))
+    if (!scenario_yaml_text(r->errors, node, at, k->name, text, sizeof(text)))
         return;
     if (text[0] == '\0' && k->type != SCENARIO_KEY_TEXT) {
         char allowed[160];
@@ -173,10 +121,10 @@ static void read_mapping(struct reader *r, struct fy_node *node, struct scenario
 
     while ((pair = fy_node_mapping_iterate(node, &iterator))) {
         struct fy_node *key = fy_node_pair_key(pair);
-        struct scenario_source key_at = source_of(key, at);
+        struct scenario_source key_at = scenario_yaml_source(key, at);
         char text[KEY_TEXT_MAX + 1];
 
-        if (scalar_text(r, key, key_at, "a key", text, sizeof(text)))
+        if (scenario_yaml_text(r->errors, key, key_at, "a key", text, sizeof(text)))
             each(r, ctx, text, fy_node_pair_value(pair), key_at);
     }
 }
@@ -218,7 +166,7 @@ static void read_group(struct reader *r, char *name, size_t index, struct fy_nod
     }
     r->seen_group[index] = true;
     if (!node || !fy_node_is_mapping(node)) {
-        scenario_errors_add(r->errors, source_of(node, key_at),
+        scenario_errors_add(r->errors, scenario_yaml_source(node, key_at),
                             "%s is one value or a list; allowed is a mapping of its keys", name);
         return;
     }
@@ -242,15 +190,15 @@ static const char *flow_kind(struct reader *r, struct fy_node *node, struct scen
         if (!name || len != 4 || memcmp(name, "kind", 4) != 0)
             continue;
         if (kind)
-            scenario_errors_add(r->errors, source_of(key, at), "kind is given twice");
+            scenario_errors_add(r->errors, scenario_yaml_source(key, at), "kind is given twice");
         kind = fy_node_pair_value(pair);
-        kind_at = source_of(kind, source_of(key, at));
+        kind_at = scenario_yaml_source(kind, scenario_yaml_source(key, at));
     }
     if (!kind) {
         scenario_errors_add(r->errors, at, "a flow has no kind; allowed: kind: media, kind: data");
         return NULL;
     }
-    if (!scalar_text(r, kind, kind_at, "kind", text, sizeof(text)))
+    if (!scenario_yaml_text(r->errors, kind, kind_at, "kind", text, sizeof(text)))
         return NULL;
     if (!strcmp(text, "media"))
         return "media";
@@ -263,7 +211,7 @@ static const char *flow_kind(struct reader *r, struct fy_node *node, struct scen
 
 static void read_flow(struct reader *r, struct fy_node *node, struct scenario_source flows_at)
 {
-    struct scenario_source at = source_of(node, flows_at), *place;
+    struct scenario_source at = scenario_yaml_source(node, flows_at), *place;
     const char *kind;
     char group[8];
 
@@ -302,7 +250,7 @@ static void read_flows(struct reader *r, struct fy_node *node, struct scenario_s
     r->seen_flows = true;
     r->file->flows = key_at;
     if (!node || !fy_node_is_sequence(node)) {
-        scenario_errors_add(r->errors, source_of(node, key_at),
+        scenario_errors_add(r->errors, scenario_yaml_source(node, key_at),
                             "flows is not a list; allowed: a list of {kind: media, ...} and {kind: "
                             "data, ...}");
         r->file->flows_bad = true;
@@ -315,128 +263,6 @@ static void read_flows(struct reader *r, struct fy_node *node, struct scenario_s
         bad |= r->errors->count != before;
     }
     r->file->flows_bad = bad;
-}
-
-static void read_axis_value(struct reader *r, struct scenario_axis *axis, struct fy_node *node,
-                            struct scenario_source key_at)
-{
-    struct scenario_source at = source_of(node, key_at);
-    struct scenario scratch = scenario_default(), other;
-    char text[SCENARIO_VALUE_MAX], message[320], what[96];
-
-    snprintf(what, sizeof(what), "a value of %s", axis->key->name);
-    if (!scalar_text(r, node, at, what, text, sizeof(text)))
-        return;
-    if (scenario_key_set(&scratch, axis->key, text, message, sizeof(message))) {
-        scenario_errors_add(r->errors, at, "%s", message);
-        return;
-    }
-    for (size_t i = 0; i < axis->count; i++) {
-        other = scratch;
-        scenario_key_set(&other, axis->key, axis->values[i].text, message, sizeof(message));
-        if (scenario_key_equal(&scratch, &other, axis->key)) {
-            scenario_errors_add(r->errors, at, "%s: \"%.40s\" is in the list twice",
-                                axis->key->name, text);
-            return;
-        }
-    }
-    axis->values[axis->count].at = at;
-    axis->values[axis->count].text = strdup(text);
-    if (axis->values[axis->count].text)
-        axis->count++;
-    else
-        r->no_memory = true;
-}
-
-static void read_axis_values(struct reader *r, struct scenario_axis *axis, struct fy_node *node,
-                             struct scenario_source key_at)
-{
-    struct fy_node *item;
-    void *iterator = NULL;
-    int count = node && fy_node_is_sequence(node) ? fy_node_sequence_item_count(node) : -1;
-
-    if (count <= 0 || count > SCENARIO_AXIS_VALUES_MAX) {
-        scenario_errors_add(r->errors, source_of(node, key_at),
-                            "grid: %s has no list of values; allowed: a list of 1 to %d, such as "
-                            "[%s]",
-                            axis->key->name, SCENARIO_AXIS_VALUES_MAX, axis->key->preset);
-        return;
-    }
-    axis->values = calloc((size_t)count, sizeof(*axis->values));
-    if (!axis->values) {
-        r->no_memory = true;
-        return;
-    }
-    while ((item = fy_node_sequence_iterate(node, &iterator)))
-        read_axis_value(r, axis, item, key_at);
-}
-
-static void report_unknown_axis(struct reader *r, const char *key, struct scenario_source key_at)
-{
-    const char *words[SCENARIO_KEYS_MAX + 1], *nearest;
-    size_t n = 0;
-
-    for (size_t i = 0; i < scenario_key_count(); i++) {
-        if (!scenario_key_at(i)->fixed)
-            words[n++] = scenario_key_at(i)->name;
-    }
-    words[n] = NULL;
-    nearest = nearest_word(key, words);
-    scenario_errors_add(r->errors, key_at,
-                        "grid: unknown key \"%.40s\"%s%s%s; allowed: any key of `muxbed keys` but "
-                        "name, description and runs",
-                        key, nearest ? ", did you mean \"" : "", nearest ? nearest : "",
-                        nearest ? "\"?" : "");
-}
-
-static void read_axis(struct reader *r, void *ctx, const char *key, struct fy_node *value,
-                      struct scenario_source key_at)
-{
-    const struct scenario_key *k = scenario_key_find(key);
-    struct scenario_file *f = r->file;
-    size_t before;
-
-    (void)ctx;
-    if (!k) {
-        report_unknown_axis(r, key, key_at);
-        return;
-    }
-    if (k->fixed) {
-        scenario_errors_add(r->errors, key_at,
-                            "grid: %s is the same for every cell; allowed: any "
-                            "key but name, description and runs",
-                            key);
-        return;
-    }
-    for (size_t i = 0; i < f->axis_count; i++) {
-        if (f->axes[i].key == k) {
-            scenario_errors_add(r->errors, key_at, "grid: %s is given twice", key);
-            return;
-        }
-    }
-    before = r->errors->count;
-    f->axes[f->axis_count].key = k;
-    read_axis_values(r, &f->axes[f->axis_count++], value, key_at);
-    if (r->errors->count != before)
-        f->keys[scenario_key_index(k)].bad = true;
-}
-
-static void read_grid(struct reader *r, struct fy_node *node, struct scenario_source key_at)
-{
-    void *iterator = NULL;
-
-    if (r->seen_grid) {
-        scenario_errors_add(r->errors, key_at, "grid is given twice");
-        return;
-    }
-    r->seen_grid = true;
-    if (!node || !fy_node_is_mapping(node) || !fy_node_mapping_iterate(node, &iterator)) {
-        scenario_errors_add(r->errors, source_of(node, key_at),
-                            "grid is empty or no mapping; allowed: {path.rate: [1mbit, 5mbit], "
-                            "...}");
-        return;
-    }
-    read_mapping(r, node, key_at, read_axis, NULL);
 }
 
 static void read_root_pair(struct reader *r, void *ctx, const char *key, struct fy_node *value,
@@ -453,7 +279,11 @@ static void read_root_pair(struct reader *r, void *ctx, const char *key, struct 
     } else if (!strcmp(key, "flows")) {
         read_flows(r, value, key_at);
     } else if (!strcmp(key, "grid")) {
-        read_grid(r, value, key_at);
+        if (r->seen_grid)
+            scenario_errors_add(r->errors, key_at, "grid is given twice");
+        else if (scenario_grid_read(r->file, value, key_at, r->errors))
+            r->no_memory = true;
+        r->seen_grid = true;
     } else if (group < scenario_key_count()) {
         char name[KEY_TEXT_MAX + 1];
 
@@ -472,13 +302,11 @@ static void read_root_pair(struct reader *r, void *ctx, const char *key, struct 
     }
 }
 
-static const struct scenario_source start_of_file = {.line = 1, .column = 1};
-
 static void read_document(struct reader *r, struct fy_document *doc)
 {
     struct fy_node *root = fy_document_root(doc);
 
-    r->file->root = source_of(root, start_of_file);
+    r->file->root = scenario_yaml_source(root, scenario_yaml_start());
     if (!root || !fy_node_is_mapping(root)) {
         scenario_errors_add(r->errors, r->file->root,
                             "this is no scenario; allowed: a YAML mapping with the keys path, "
@@ -489,50 +317,6 @@ static void read_document(struct reader *r, struct fy_document *doc)
     read_mapping(r, root, r->file->root, read_root_pair, NULL);
 }
 
-/* libfyaml reads C strings in places, and control characters are no YAML anyway. */
-static bool check_bytes(const char *text, size_t len, struct scenario_errors *errors)
-{
-    struct scenario_source at = start_of_file;
-
-    if (len > SCENARIO_FILE_BYTES_MAX) {
-        scenario_errors_add(errors, at, "the file is too long; allowed: %d bytes",
-                            SCENARIO_FILE_BYTES_MAX);
-        return false;
-    }
-    for (size_t i = 0; i < len; i++) {
-        unsigned char c = (unsigned char)text[i];
-
-        if ((c < ' ' && c != '\t' && c != '\n' && c != '\r') || c == 0x7f) {
-            scenario_errors_add(errors, at, "byte 0x%02x is no text; allowed: YAML in UTF-8", c);
-            return false;
-        }
-        if (c == '\n') {
-            at.line++;
-            at.column = 1;
-        } else if ((c & 0xc0) != 0x80) {
-            at.column++;
-        }
-    }
-    return true;
-}
-
-static void report_syntax(struct fy_diag *diag, struct scenario_errors *errors)
-{
-    struct fy_diag_error *e;
-    void *iterator = NULL;
-    bool any = false;
-
-    while ((e = fy_diag_errors_iterate(diag, &iterator))) {
-        struct scenario_source at = {.line = e->line > 0 ? (size_t)e->line : 1,
-                                     .column = e->column > 0 ? (size_t)e->column : 1};
-
-        scenario_errors_add(errors, at, "not YAML: %s", e->msg ? e->msg : "syntax error");
-        any = true;
-    }
-    if (!any)
-        scenario_errors_add(errors, start_of_file, "not YAML; allowed: a YAML mapping");
-}
-
 static void read_text(struct reader *r, struct fy_parser *parser, struct fy_diag *diag)
 {
     struct fy_document *doc = fy_parse_load_document(parser), *second;
@@ -541,16 +325,17 @@ static void read_text(struct reader *r, struct fy_parser *parser, struct fy_diag
         read_document(r, doc);
         second = fy_parse_load_document(parser);
         if (second)
-            scenario_errors_add(r->errors, source_of(fy_document_root(second), r->file->root),
+            scenario_errors_add(r->errors,
+                                scenario_yaml_source(fy_document_root(second), r->file->root),
                                 "a second YAML document; allowed is one");
         fy_parse_document_destroy(parser, second);
         fy_parse_document_destroy(parser, doc);
     }
     if (fy_parser_get_stream_error(parser)) {
-        report_syntax(diag, r->errors);
+        scenario_yaml_report_syntax(diag, r->errors);
         r->file->flows_bad = true;
     } else if (!doc) {
-        scenario_errors_add(r->errors, start_of_file,
+        scenario_errors_add(r->errors, scenario_yaml_start(),
                             "the file is empty; allowed: a YAML mapping with the keys path, flows, "
                             "...");
         r->file->flows_bad = true;
@@ -568,8 +353,8 @@ int scenario_file_init(struct scenario_file *f, const char *text, size_t len,
 
     memset(f, 0, sizeof(*f));
     f->scenario = scenario_default();
-    f->root = start_of_file;
-    if (!check_bytes(text, len, errors)) {
+    f->root = scenario_yaml_start();
+    if (!scenario_yaml_check_bytes(text, len, errors)) {
         f->flows_bad = true;
         return 0;
     }
@@ -590,36 +375,11 @@ int scenario_file_init(struct scenario_file *f, const char *text, size_t len,
     return r.no_memory ? ERR_NOMEM : 0;
 }
 
-static void axis_fini(struct scenario_axis *axis)
-{
-    for (size_t i = 0; i < axis->count; i++)
-        free(axis->values[i].text);
-    free(axis->values);
-}
-
 void scenario_file_fini(struct scenario_file *f)
 {
     for (size_t i = 0; i < f->axis_count; i++)
-        axis_fini(&f->axes[i]);
+        scenario_axis_fini(&f->axes[i]);
     f->axis_count = 0;
-}
-
-/* Leaves the axis with one value, so that cells keep naming it. */
-static int axis_replace(struct scenario_axis *axis, const char *value, struct scenario_source at)
-{
-    struct scenario_axis_value *values = calloc(1, sizeof(*values));
-    char *text = strdup(value);
-
-    if (!values || !text) {
-        free(values);
-        free(text);
-        return ERR_NOMEM;
-    }
-    axis_fini(axis);
-    values[0] = (struct scenario_axis_value){.text = text, .at = at};
-    axis->values = values;
-    axis->count = 1;
-    return 0;
 }
 
 int scenario_file_set(struct scenario_file *f, const char *key, const char *value,
@@ -653,7 +413,7 @@ int scenario_file_set(struct scenario_file *f, const char *key, const char *valu
     }
     for (size_t i = 0; i < f->axis_count; i++) {
         if (f->axes[i].key == k)
-            return axis_replace(&f->axes[i], value, at);
+            return scenario_axis_replace(&f->axes[i], value, at);
     }
     return 0;
 }

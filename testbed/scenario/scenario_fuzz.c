@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Any bytes are either refused with a message or make a plan whose runs print and read back. */
+#include "agents/base/err.h"
+#include "testbed/scenario/scenario.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define RUNS_CHECKED 3
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static char *printed(const struct scenario *s, size_t *len)
+{
+    char *text = NULL;
+    FILE *f = open_memstream(&text, len);
+
+    if (!f)
+        abort();
+    scenario_print(s, f);
+    fclose(f);
+    return text;
+}
+
+static void check_run(const struct scenario *s)
+{
+    struct plan *back;
+    size_t len, again_len;
+    char *text = printed(s, &len), *again;
+
+    if (plan_parse(&back, "printed", text, len, NULL, stderr))
+        abort();
+    again = printed(&back->runs[0].scenario, &again_len);
+    if (len != again_len || memcmp(text, again, len) != 0)
+        abort();
+    plan_free(back);
+    free(again);
+    free(text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char *messages = NULL;
+    size_t len;
+    FILE *f = open_memstream(&messages, &len);
+    struct plan *p = NULL;
+    int rv;
+
+    if (!f)
+        abort();
+    rv = plan_parse(&p, "fuzz", (const char *)data, size, NULL, f);
+    fclose(f);
+    if (rv ? len == 0 || p : len > 0 || p->run_count == 0)
+        abort();
+    for (size_t i = 0; !rv && i < p->run_count && i < RUNS_CHECKED; i++)
+        check_run(&p->runs[i].scenario);
+    plan_free(p);
+    free(messages);
+    return 0;
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One scenario: its keys, its defaults, its text form. */
+#include "testbed/scenario/scenario.h"
+#include "testbed/scenario/nearest.h"
+#include "testbed/scenario/scenario_keys.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* A value other than the default for every key that has one, as it prints. */
+static const struct {
+    const char *key, *value;
+} others[] = {
+    {"name", "A.b_c-1"},
+    {"description", "a \"quoted\" \\ text: with # and 'all' {of} it"},
+    {"path.rate", "1500kbit"},
+    {"path.delay", "25us"},
+    {"path.queue", "64kB"},
+    {"path.loss", "0.012345"},
+    {"stack", "quic"},
+    {"preset", "libwebrtc"},
+    {"share", "0.25"},
+    {"pacing", "1.000001"},
+    {"udp-payload", "1200B"},
+    {"quic.mapping", "stream-per-packet"},
+    {"quic.timestamps-per-ack", "1"},
+    {"quic.timestamp-exponent", "20"},
+    {"quic.feedback-timeout", "101ms"},
+    {"media.start", "1ns"},
+    {"media.stop", "10s"},
+    {"media.min-rate", "30kbit"},
+    {"media.max-rate", "10gbit"},
+    {"media.start-rate", "30001bit"},
+    {"media.fps", "120"},
+    {"media.encoder", "constant"},
+    {"media.playout-delay", "0s"},
+    {"data.size", "endless"},
+    {"data.start", "5s"},
+    {"data.stop", "6s"},
+    {"data.message-size", "1B"},
+    {"duration", "86400s"},
+    {"linger", "1ms"},
+    {"time-limit", "301s"},
+    {"runs", "7"},
+    {"seed", "1000000000000000"},
+};
+
+static char *printed(const struct scenario *s)
+{
+    char *text = NULL;
+    size_t len;
+    FILE *f = open_memstream(&text, &len);
+
+    assert_non_null(f);
+    scenario_print(s, f);
+    assert_int_equal(fclose(f), 0);
+    return text;
+}
+
+static struct plan *parsed(const char *text)
+{
+    struct plan *p = NULL;
+
+    assert_int_equal(plan_parse(&p, "test.yaml", text, strlen(text), NULL, stdout), 0);
+    return p;
+}
+
+static void assert_same(const struct scenario *a, const struct scenario *b)
+{
+    for (size_t i = 0; i < scenario_key_count(); i++)
+        assert_true(scenario_key_equal(a, b, scenario_key_at(i)));
+    assert_int_equal(a->media, b->media);
+    assert_int_equal(a->path_queue_bytes, b->path_queue_bytes);
+    assert_int_equal(a->path_queue_time, b->path_queue_time);
+    assert_true(a->path_loss == b->path_loss);
+}
+
+static void test_every_key_round_trips(void **state)
+{
+    const struct scenario defaults = scenario_default();
+    struct scenario s = defaults;
+    char message[320], value[SCENARIO_VALUE_MAX], *text;
+    struct plan *p;
+
+    (void)state;
+    assert_int_equal(COUNT(others), scenario_key_count());
+    s.media = true;
+    for (size_t i = 0; i < COUNT(others); i++) {
+        const struct scenario_key *k = scenario_key_find(others[i].key);
+
+        assert_non_null(k);
+        assert_int_equal(scenario_key_set(&s, k, others[i].value, message, sizeof(message)), 0);
+        assert_string_equal(scenario_key_print(&s, k, value), others[i].value);
+        /* words with one choice have no other value */
+        if (k->type != SCENARIO_KEY_WORD || k->words[1])
+            assert_false(scenario_key_equal(&s, &defaults, k));
+    }
+    text = printed(&s);
+    p = parsed(text);
+    s.path_queue_time = rate_duration(s.path_rate, s.path_queue_bytes);
+    assert_same(&s, &p->base);
+    plan_free(p);
+    free(text);
+}
+
+/* With each key alone away from its default, too: no key hides another. */
+static void test_single_keys_round_trip(void **state)
+{
+    char message[320], *text;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(others); i++) {
+        const struct scenario_key *k = scenario_key_find(others[i].key);
+        struct scenario s = scenario_default();
+        struct plan *p;
+
+        s.media = true;
+        scenario_key_set(&s, scenario_key_find("data.size"),
+                         !strcmp(k->name, "data.stop") ? "endless" : "2MB", message,
+                         sizeof(message));
+        scenario_key_set(&s, scenario_key_find("media.min-rate"), "1kbit", message,
+                         sizeof(message));
+        scenario_key_set(&s, scenario_key_find("duration"), "100s", message, sizeof(message));
+        assert_int_equal(scenario_key_set(&s, k, others[i].value, message, sizeof(message)), 0);
+        if (!strcmp(k->name, "path.queue"))
+            s.path_queue_time = rate_duration(s.path_rate, s.path_queue_bytes);
+        text = printed(&s);
+        p = parsed(text);
+        assert_same(&s, &p->base);
+        plan_free(p);
+        free(text);
+    }
+}
+
+static void test_defaults(void **state)
+{
+    struct scenario s = scenario_default();
+    struct agent_config c = scenario_agent_config(&s, AGENT_ROLE_SENDER);
+    struct agent_config d = agent_config_default();
+
+    (void)state;
+    assert_int_equal(s.path_rate, 5000000);
+    assert_int_equal(s.path_delay, 10 * NS_PER_MS);
+    assert_int_equal(scenario_queue_bytes(&s), 187500);
+    assert_int_equal(s.duration, NS_NEVER);
+    assert_false(s.media);
+    assert_int_equal(s.data, AGENT_DATA_NONE);
+    /* A scenario says nothing that the agents would not do by themselves. */
+    assert_int_equal(c.fps, d.fps);
+    assert_int_equal(c.min_rate, d.min_rate);
+    assert_int_equal(c.max_rate, d.max_rate);
+    assert_int_equal(c.start_rate, d.start_rate);
+    assert_int_equal(c.udp_payload_bytes, d.udp_payload_bytes);
+    assert_int_equal(c.message_bytes, d.message_bytes);
+    assert_int_equal(c.share_ppm, d.share_ppm);
+    assert_int_equal(c.pacing_ppm, d.pacing_ppm);
+    assert_int_equal(c.timestamps_per_ack, d.timestamps_per_ack);
+    assert_int_equal(c.timestamp_exponent, d.timestamp_exponent);
+    assert_int_equal(c.feedback_timeout, d.feedback_timeout);
+    assert_int_equal(c.playout_delay, d.playout_delay);
+    assert_int_equal(c.linger, d.linger);
+    assert_int_equal(c.time_limit, d.time_limit);
+}
+
+/* Whatever a scenario allows, the agents accept. */
+static void test_agents_accept(void **state)
+{
+    struct scenario s = scenario_default();
+    char message[320], *text = NULL;
+    size_t len;
+    FILE *f = open_memstream(&text, &len);
+    struct agent_config c, back = agent_config_default();
+
+    (void)state;
+    s.media = true;
+    for (size_t i = 0; i < COUNT(others); i++)
+        scenario_key_set(&s, scenario_key_find(others[i].key), others[i].value, message,
+                         sizeof(message));
+    c = scenario_agent_config(&s, AGENT_ROLE_SENDER);
+    assert_int_equal(agent_config_check(&c, message, sizeof(message)), 0);
+    assert_non_null(f);
+    agent_config_print(&c, f);
+    fclose(f);
+    assert_int_equal(agent_config_parse(&back, text, len, message, sizeof(message)), 0);
+    assert_int_equal(back.media_stop, 10 * NS_PER_S);
+    assert_int_equal(back.data, AGENT_DATA_ENDLESS);
+    assert_int_equal(back.share_ppm, 250000);
+    assert_int_equal(back.mapping, AGENT_MAPPING_STREAM_PER_PACKET);
+    assert_int_equal(back.seed, INT64_C(1000000000000000));
+    free(text);
+}
+
+static void test_expected_duration(void **state)
+{
+    struct plan *p = parsed("flows: [{kind: media}, {kind: data, size: 10MB, start: 30s}]");
+    ns_t d = scenario_expected_duration(&p->base);
+
+    (void)state;
+    /* 30 s, 10 MB at 2.5 Mbit/s and 5 % of headers, 20 s */
+    assert_true(d > 82 * NS_PER_S && d < 88 * NS_PER_S);
+    plan_free(p);
+    p = parsed("flows: [{kind: data, size: 10GB}]");
+    assert_int_equal(scenario_expected_duration(&p->base), 300 * NS_PER_S);
+    plan_free(p);
+    p = parsed("flows: [{kind: media}]\nduration: 7s");
+    assert_int_equal(scenario_expected_duration(&p->base), 7 * NS_PER_S);
+    plan_free(p);
+}
+
+static void test_help_has_every_key(void **state)
+{
+    (void)state;
+    for (int markdown = 0; markdown < 2; markdown++) {
+        char *text = NULL;
+        size_t len;
+        FILE *f = open_memstream(&text, &len);
+
+        assert_non_null(f);
+        scenario_keys_help(f, markdown);
+        fclose(f);
+        for (size_t i = 0; i < scenario_key_count(); i++) {
+            assert_non_null(strstr(text, scenario_key_at(i)->name));
+            assert_non_null(strstr(text, scenario_key_at(i)->help));
+        }
+        free(text);
+    }
+}
+
+static void test_nearest(void **state)
+{
+    static const char *const words[] = {"path.rate", "path.delay", "stack", "share", NULL};
+
+    (void)state;
+    assert_string_equal(nearest_word("stak", words), "stack");
+    assert_string_equal(nearest_word("shaer", words), "share");
+    assert_string_equal(nearest_word("delay", words), "path.delay");
+    assert_string_equal(nearest_word("path.dleay", words), "path.delay");
+    assert_null(nearest_word("wholly-different", words));
+    assert_null(nearest_word("", words));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_key_round_trips),
+        cmocka_unit_test(test_single_keys_round_trip),
+        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_agents_accept),
+        cmocka_unit_test(test_expected_duration),
+        cmocka_unit_test(test_help_has_every_key),
+        cmocka_unit_test(test_nearest),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
