@@ -99,7 +99,7 @@ void receive_ts_log_add(struct receive_ts_log *l, int64_t packet, ns_t arrival)
         l->started = true;
         l->basis = arrival - BASIS_LEAD;
     }
-    if (arrival < l->basis) {
+    if (arrival <= l->basis) {
         return; /* cannot be expressed; timestamps are best effort */
     }
     if (l->count == RECEIVE_TS_LOG_MAX) {
@@ -121,18 +121,13 @@ void receive_ts_log_add(struct receive_ts_log *l, int64_t packet, ns_t arrival)
 
 void receive_ts_log_forget(struct receive_ts_log *l, int64_t packet)
 {
-    size_t kept = 0, i = 0;
-
-    while (l->count && l->entries[l->first].packet <= packet) {
-        l->first = slot(l, 1);
-        l->count--;
-    }
-    for (; i < l->count; i++) {
-        if (l->entries[slot(l, i)].packet > packet) {
-            l->entries[slot(l, kept++)] = l->entries[slot(l, i)];
+    for (size_t i = 0; i < l->count; i++) {
+        if (l->entries[slot(l, i)].packet == packet) {
+            l->first = slot(l, i + 1);
+            l->count -= i + 1;
+            return;
         }
     }
-    l->count = kept;
 }
 
 /* What will be written, chosen before the first byte: every count stands in front of what it

@@ -46,9 +46,11 @@ struct receive_ts_log {
 };
 
 void receive_ts_log_init(struct receive_ts_log *l);
-/* Notes an arrival. One that lies more than 1 ms before the first noted is dropped. */
+/* Notes an arrival. One that lies 1 ms or more before the first noted is dropped. */
 void receive_ts_log_add(struct receive_ts_log *l, int64_t packet, ns_t arrival);
-/* Forgets every entry up to and including packet. */
+/* Forgets packet and what arrived before it; nothing if packet is not there. Called with the
+ * largest packet of an acknowledgement that has itself been acknowledged, this keeps lower packets
+ * that arrived too late to be reported in it. */
 void receive_ts_log_forget(struct receive_ts_log *l, int64_t packet);
 
 /* Encodes the newest entries, at most max_count and cap bytes, for an ACK whose largest

@@ -56,6 +56,25 @@ static void encodes_the_drafts_example(void **state)
     assert_int_equal(reported, COUNT(example));
 }
 
+/* The draft's second example: 92..95 arrive late. */
+static void encodes_the_drafts_late_packets(void **state)
+{
+    static const struct receive_ts_entry late[] = {{92, 390}, {93, 392}, {94, 394}, {95, 395}};
+    static const uint8_t expected[] = {3,  5,  4, 0x41, 0x8b, 1, 2,  2,  0,  5, 10,
+                                       10, 10, 5, 5,    9,    5, 20, 10, 10, 5, 5};
+    uint8_t out[64];
+    size_t reported;
+
+    encodes_the_drafts_example(state);
+    for (size_t i = 0; i < COUNT(late); i++) {
+        receive_ts_log_add(&log_, late[i].packet, late[i].time_us * NS_PER_US);
+    }
+    assert_int_equal(receive_ts_encode(&log_, 100, 64, 0, out, sizeof out, &reported),
+                     sizeof expected);
+    assert_memory_equal(out, expected, sizeof expected);
+    assert_int_equal(reported, 14);
+}
+
 /* Encodes the log and decodes it again. Returns the number of entries. */
 static size_t pass(int64_t largest, uint64_t max, uint64_t exponent, size_t cap,
                    struct receive_ts_entry *out)
@@ -206,11 +225,14 @@ static void entries_stay_until_forgotten(void **state)
     }
     assert_int_equal(pass(7, 64, 0, 100, out), 7);
     assert_int_equal(pass(7, 64, 0, 100, out), 7);
-    receive_ts_log_forget(&log_, 5);
+    receive_ts_log_forget(&log_, 4);
     assert_int_equal(pass(7, 64, 0, 100, out), 2);
-    assert_int_equal(out[0].packet, 7);
-    assert_int_equal(out[1].packet, 6);
+    assert_int_equal(out[0].packet, 5); /* lower, but it came after packet 4 */
+    assert_int_equal(out[1].packet, 7);
+    receive_ts_log_forget(&log_, 4);
     receive_ts_log_forget(&log_, 100);
+    assert_int_equal(log_.count, 2);
+    receive_ts_log_forget(&log_, 5);
     assert_int_equal(log_.count, 0);
 }
 
@@ -316,6 +338,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(decodes_the_drafts_example),
         cmocka_unit_test(encodes_the_drafts_example),
+        cmocka_unit_test(encodes_the_drafts_late_packets),
         cmocka_unit_test(reordered_arrivals_go_into_ranges_of_their_own),
         cmocka_unit_test(arrivals_that_go_back_in_time_are_sorted),
         cmocka_unit_test(an_arrival_before_the_basis_is_left_out),
