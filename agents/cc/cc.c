@@ -24,6 +24,11 @@ bps_t cc_target(const struct cc *c)
     return c->ops->target(c);
 }
 
+void cc_demand(struct cc *c, ns_t now)
+{
+    c->ops->demand(c, now);
+}
+
 bool cc_probe(struct cc *c, struct cc_probe *out, ns_t now)
 {
     return c->ops->probe(c, out, now);

@@ -62,7 +62,14 @@ void cc_on_sent(struct cc *c, int32_t bytes, ns_t now);
 void cc_on_feedback(struct cc *c, const struct cc_packet *packets, size_t n, ns_t rtt, ns_t now);
 /* The estimate, within [min_rate, max_rate]. */
 bps_t cc_target(const struct cc *c);
-/* The next probe to send now, if there is one; each is handed out once. */
+/* The application begins to want more than it did (a flow joins, a limit is lifted): the controller
+ * may probe for it instead of growing slowly. libwebrtc does so when the sum of its encoders'
+ * limits rises, and only while application-limited; a data flow beside the media is outside its
+ * world. */
+void cc_demand(struct cc *c, ns_t now);
+/* The next probe to send now, if there is one; each is handed out once. The first call also starts
+ * the initial probing: call it once packets can be sent, and only when no cluster is in progress.
+ */
 bool cc_probe(struct cc *c, struct cc_probe *out, ns_t now);
 ns_t cc_deadline(const struct cc *c);
 void cc_expire(struct cc *c, ns_t now);

@@ -368,6 +368,13 @@ static bps_t target(const struct cc *c)
     return ((const struct gcc *)c)->target;
 }
 
+static void demand(struct cc *c, ns_t now)
+{
+    struct gcc *g = (struct gcc *)c;
+
+    probe_controller_demand(&g->probes, now);
+}
+
 static bool probe(struct cc *c, struct cc_probe *out, ns_t now)
 {
     struct gcc *g = (struct gcc *)c;
@@ -422,6 +429,7 @@ static const struct cc_ops ops = {
     .on_sent = on_sent,
     .on_feedback = on_feedback,
     .target = target,
+    .demand = demand,
     .probe = probe,
     .deadline = deadline,
     .expire = expire,

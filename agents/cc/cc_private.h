@@ -11,6 +11,7 @@ struct cc_ops {
     void (*on_feedback)(struct cc *c, const struct cc_packet *packets, size_t n, ns_t rtt,
                         ns_t now);
     bps_t (*target)(const struct cc *c);
+    void (*demand)(struct cc *c, ns_t now);
     bool (*probe)(struct cc *c, struct cc_probe *out, ns_t now);
     ns_t (*deadline)(const struct cc *c);
     void (*expire)(struct cc *c, ns_t now);

@@ -15,6 +15,8 @@
 #define DROP_TIMEOUT (5 * NS_PER_S)
 #define DROP_FRACTION 0.85
 #define DROP_PROBE_INTERVAL (5 * NS_PER_S)
+#define DEMAND_SCALE 2.0
+#define DEMAND_TIMEOUT NS_PER_S
 #define UNCERTAINTY 0.05
 #define LOSS_SCALE 1.5
 #define CLUSTER_PACKETS 5
@@ -33,6 +35,7 @@ void probe_controller_init(struct probe_controller *p, bps_t start_rate, bps_t m
         .alr_ended = NS_NEVER,
         .dropped = now,
         .drop_probed = now,
+        .demanded = NS_NEVER,
     };
 }
 
@@ -123,12 +126,32 @@ void probe_controller_recovered(struct probe_controller *p, ns_t now)
     }
 }
 
+static void serve_demand(struct probe_controller *p, ns_t now)
+{
+    if (p->demanded == NS_NEVER || p->state != PROBE_COMPLETE) {
+        return;
+    }
+    if (now - p->demanded > DEMAND_TIMEOUT || p->estimate >= p->max_rate) {
+        p->demanded = NS_NEVER;
+    } else if (p->limit == PROBE_LIMIT_NONE || p->limit == PROBE_LIMIT_GROWING) {
+        p->demanded = NS_NEVER;
+        initiate(p, (double[]){DEMAND_SCALE * (double)p->estimate}, 1, true, now);
+    }
+}
+
+void probe_controller_demand(struct probe_controller *p, ns_t now)
+{
+    p->demanded = now;
+    serve_demand(p, now);
+}
+
 void probe_controller_expire(struct probe_controller *p, ns_t now)
 {
     if (p->state == PROBE_WAITING && now - p->started > RESULT_WAIT) {
         p->state = PROBE_COMPLETE;
         p->further_above = INT64_MAX;
     }
+    serve_demand(p, now);
     if (p->state == PROBE_COMPLETE && p->alr_since != NS_NEVER &&
         now >= ns_max(p->alr_since, p->started) + ALR_INTERVAL) {
         initiate(p, (double[]){ALR_SCALE * (double)p->estimate}, 1, true, now);

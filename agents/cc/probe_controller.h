@@ -33,6 +33,7 @@ struct probe_controller {
     ns_t dropped;              /* last large drop of the estimate ... */
     bps_t before_drop;         /* ... and the estimate before it */
     ns_t drop_probed;
+    ns_t demanded; /* NS_NEVER: no demand waits */
     int32_t next_id;
     struct {
         struct cc_probe probe;
@@ -51,6 +52,9 @@ void probe_controller_estimate(struct probe_controller *p, bps_t estimate, enum 
 void probe_controller_app_limited(struct probe_controller *p, ns_t since, ns_t now);
 /* An overuse is over: probes once if the drop may have been none of the path's capacity. */
 void probe_controller_recovered(struct probe_controller *p, ns_t now);
+/* The application wants more than it did: probes at twice the estimate, at once or as soon as
+ * nothing forbids it within a second. */
+void probe_controller_demand(struct probe_controller *p, ns_t now);
 /* Regular work; call it a few dozen times a second. */
 void probe_controller_expire(struct probe_controller *p, ns_t now);
 /* The next cluster to send, each once; those not asked for within 5 s are dropped. */
