@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The real loop around small agents over the loopback interface. */
+#include "agents/io/udp_driver.h"
+
+#include "agents/agent_private.h"
+#include "agents/base/err.h"
+#include "agents/io/clock.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#define TICK NS_PER_MS
+
+/* Sends its count every tick until it has sent limit datagrams, and is done when it has received
+ * as many. */
+struct ticker {
+    struct agent agent;
+    struct addr local, remote;
+    uint32_t sent, received, limit, out_of_order;
+    bool due, stopped, ignores_stop;
+    ns_t next, last_now;
+};
+
+static void check_time(struct ticker *t, ns_t now)
+{
+    t->out_of_order += now < t->last_now;
+    t->last_now = now;
+}
+
+static int ticker_recv(struct agent *a, const struct dgram *d, ns_t now)
+{
+    struct ticker *t = (struct ticker *)a;
+    uint32_t n;
+
+    check_time(t, now);
+    memcpy(&n, d->data, sizeof n);
+    t->out_of_order += n != t->received || d->arrival > now || d->len != sizeof n;
+    t->received++;
+    return 0;
+}
+
+static int ticker_poll(struct agent *a, struct dgram *out, ns_t now)
+{
+    struct ticker *t = (struct ticker *)a;
+
+    check_time(t, now);
+    if (!t->due) {
+        return 0;
+    }
+    t->due = false;
+    out->from = t->local;
+    out->to = t->remote;
+    memcpy(out->data, &t->sent, sizeof t->sent);
+    out->len = sizeof t->sent;
+    t->sent++;
+    return 1;
+}
+
+static ns_t ticker_deadline(const struct agent *a)
+{
+    const struct ticker *t = (const struct ticker *)a;
+
+    return t->sent < t->limit ? t->next : NS_NEVER;
+}
+
+static int ticker_expire(struct agent *a, ns_t now)
+{
+    struct ticker *t = (struct ticker *)a;
+
+    check_time(t, now);
+    t->out_of_order += now < t->next; /* never called before its time */
+    t->due = true;
+    t->next += TICK;
+    return 0;
+}
+
+static void ticker_stop(struct agent *a, ns_t now)
+{
+    struct ticker *t = (struct ticker *)a;
+
+    check_time(t, now);
+    t->stopped = !t->ignores_stop;
+}
+
+static bool ticker_done(const struct agent *a)
+{
+    const struct ticker *t = (const struct ticker *)a;
+
+    return t->stopped || (t->sent >= t->limit && t->received >= t->limit);
+}
+
+static const struct agent_ops ticker_ops = {
+    .recv = ticker_recv,
+    .poll = ticker_poll,
+    .deadline = ticker_deadline,
+    .expire = ticker_expire,
+    .stop = ticker_stop,
+    .done = ticker_done,
+};
+
+struct host {
+    struct ticker ticker;
+    struct udp_driver driver;
+    int rc;
+};
+
+static void host_open(struct host *h, uint32_t limit)
+{
+    struct addr any;
+
+    assert_int_equal(addr_parse(&any, "127.0.0.1:0"), 0);
+    memset(h, 0, sizeof *h);
+    h->ticker.agent.ops = &ticker_ops;
+    h->ticker.limit = limit;
+    h->ticker.next = TICK;
+    assert_int_equal(udp_sock_open(&h->driver.sock, &any), 0);
+    h->ticker.local = *udp_sock_local(h->driver.sock);
+    h->driver.agent = &h->ticker.agent;
+    h->driver.start = clock_mono();
+    h->driver.stop_fd = -1;
+}
+
+static void *host_run(void *arg)
+{
+    struct host *h = arg;
+
+    h->rc = udp_driver_run(&h->driver);
+    return NULL;
+}
+
+static void count(void *ctx, enum record_kind kind, const char *name, const int64_t *values)
+{
+    assert_int_equal(kind, RECORD_COUNTER);
+    if (!strcmp(name, "driver-late-max-ns")) {
+        *(int64_t *)ctx = values[0];
+    }
+}
+
+static void test_two_agents_talk(void **state)
+{
+    enum { LIMIT = 20 };
+    static struct host hosts[2];
+    int64_t late_max = -1;
+    const struct record_sink sink = {.put = count, .ctx = &late_max};
+    pthread_t threads[2];
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        host_open(&hosts[i], LIMIT);
+    }
+    for (int i = 0; i < 2; i++) {
+        hosts[i].ticker.remote = hosts[!i].ticker.local;
+        assert_int_equal(pthread_create(&threads[i], NULL, host_run, &hosts[i]), 0);
+    }
+    for (int i = 0; i < 2; i++) {
+        struct host *h = &hosts[i];
+
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+        assert_int_equal(h->rc, 0);
+        assert_int_equal(h->ticker.sent, LIMIT);
+        assert_int_equal(h->ticker.received, LIMIT);
+        assert_int_equal(h->ticker.out_of_order, 0);
+        assert_int_equal(h->driver.send_errors, 0);
+        assert_in_range(h->driver.late.count, 1, LIMIT);
+        udp_driver_record(&h->driver, &sink);
+        assert_int_equal(late_max, h->driver.late.max);
+        udp_sock_close(h->driver.sock);
+    }
+}
+
+/* Blocks the signal, so that only the descriptor sees it. */
+static int signal_fd(int number)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, number);
+    assert_int_equal(sigprocmask(SIG_BLOCK, &set, NULL), 0);
+    return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+}
+
+static void test_a_signal_stops_the_agent(void **state)
+{
+    static struct host h;
+
+    (void)state;
+    host_open(&h, UINT32_MAX);
+    h.ticker.next = NS_NEVER; /* would wait for ever */
+    h.driver.stop_fd = signal_fd(SIGUSR1);
+    assert_int_equal(raise(SIGUSR1), 0);
+    assert_int_equal(udp_driver_run(&h.driver), 0);
+    assert_true(h.ticker.stopped);
+    close(h.driver.stop_fd);
+    udp_sock_close(h.driver.sock);
+}
+
+static void test_a_second_signal_gives_up(void **state)
+{
+    static struct host h;
+    pthread_t thread;
+
+    (void)state;
+    host_open(&h, UINT32_MAX);
+    h.ticker.ignores_stop = true;
+    h.ticker.next = NS_NEVER;
+    h.driver.stop_fd = signal_fd(SIGUSR1);
+    assert_int_equal(pthread_create(&thread, NULL, host_run, &h), 0);
+    /* A signal that is pending already is not queued again: keep sending until two were read. */
+    while (pthread_tryjoin_np(thread, NULL)) {
+        assert_int_equal(kill(getpid(), SIGUSR1), 0);
+        sched_yield();
+    }
+    assert_int_equal(h.rc, ERR_LIMIT);
+    close(h.driver.stop_fd);
+    udp_sock_close(h.driver.sock);
+}
+
+static void test_refused_datagrams_are_counted(void **state)
+{
+    static struct host h;
+
+    (void)state;
+    host_open(&h, 3);
+    h.ticker.received = 3;
+    h.ticker.remote = (struct addr){.family = 4, .port = 0}; /* port 0 cannot be sent to */
+    assert_int_equal(udp_driver_run(&h.driver), 0);
+    assert_int_equal(h.driver.send_errors, 3);
+    assert_int_not_equal(h.driver.send_errno, 0);
+    udp_sock_close(h.driver.sock);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_two_agents_talk),
+        cmocka_unit_test(test_a_signal_stops_the_agent),
+        cmocka_unit_test(test_a_second_signal_gives_up),
+        cmocka_unit_test(test_refused_datagrams_are_counted),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
