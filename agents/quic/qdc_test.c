@@ -214,6 +214,25 @@ static void unordered_messages_pass_through(void **state)
     qdc_reorder_free(NULL);
 }
 
+/* A buffer that is never empty has to move its messages now and then. */
+static void a_window_that_slides_without_end(void **state)
+{
+    struct qdc_reorder *r = make(true, 1000, 8);
+
+    (void)state;
+    assert_int_equal(put(r, 2, 2), 0);
+    assert_int_equal(put(r, 0, 0), 0);
+    assert_true(get(r, 0, 0));
+    for (uint64_t i = 0; i < 1000; i++) {
+        assert_int_equal(put(r, 2 * i + 4, (2 * i + 4) % 50), 0);
+        assert_int_equal(put(r, 2 * i + 1, 1), 0);
+        assert_true(get(r, 2 * i + 1, 1));
+        assert_true(get(r, 2 * i + 2, (2 * i + 2) % 50));
+        assert_false(get(r, 0, 0));
+    }
+    qdc_reorder_free(r);
+}
+
 /* Blocks of 64 messages, each in random order, against the plain sequence. */
 static void any_order_comes_out_sorted(void **state)
 {
@@ -252,6 +271,7 @@ int main(void)
         cmocka_unit_test(repeated_numbers_break_the_protocol),
         cmocka_unit_test(limits_hold_but_never_block),
         cmocka_unit_test(unordered_messages_pass_through),
+        cmocka_unit_test(a_window_that_slides_without_end),
         cmocka_unit_test(any_order_comes_out_sorted),
     };
 
