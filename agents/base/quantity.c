@@ -19,8 +19,8 @@ struct unit {
     int64_t factor;
 };
 
-/* Values are printed in the last of unit that divides them. The units of also are only read: "60s"
- * and "65536B" say more than "1min" and "64KiB". */
+/* Values are printed in the last of unit that divides them, or else in the last of also: "60s" says
+ * more than "1min", and "64KiB" more than "65536B". */
 struct kind {
     const char *noun, *units;
     bool any_case; /* "Mbit" is as clear as "mbit", but kB and kb are not the same */
@@ -195,6 +195,12 @@ char *quantity_print(enum quantity_kind kind, int64_t v, char *text)
     for (const struct unit *u = best; u->name && v != 0; u++) {
         if (v % u->factor == 0)
             best = u;
+    }
+    if (best == kinds[kind].unit) {
+        for (const struct unit *u = kinds[kind].also; u->name && v != 0; u++) {
+            if (v % u->factor == 0)
+                best = u;
+        }
     }
     if (v == 0 && kind == QUANTITY_TIME)
         best = &kinds[kind].unit[3];

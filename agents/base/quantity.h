@@ -26,7 +26,7 @@ enum quantity_kind {
  * in message[len] (what is wrong; what is allowed) and *out untouched. */
 int quantity_parse(int64_t *out, enum quantity_kind kind, bool bare, const char *text,
                    char *message, size_t len);
-/* Writes v (not negative) in the largest unit that shows it as a whole number, so that
+/* Writes v (not negative) in a unit that shows it as a short whole number, so that
  * quantity_parse gives v again; returns text[QUANTITY_TEXT_MAX]. */
 char *quantity_print(enum quantity_kind kind, int64_t v, char *text);
 /* The units of a kind for messages: "ns, us, ms, s, min". */

@@ -55,6 +55,9 @@ static const struct {
      "ELF",
      "f:1:1: byte 0x7f is no text"},
     {"\xff\xfe\n", "f:1:1: byte 0xff is no text"},
+    {"%YAML 1.2\n---\n" FILE_FLOW, "f:1:1: a YAML directive; allowed: none\n"},
+    {"name: \xc3\xa9\xe0\x80\x80\n", "f:1:8: byte 0xe0 is no text"},
+    {"a\n%b\xe0\n", "f:2:1: a YAML directive"},
     {FILE_FLOW "---\nx: y\n", "f:3:1: a second YAML document"},
     /* keys */
     {FILE_FLOW "stak: quic\n", "f:2:1: unknown key \"stak\", did you mean \"stack\"?; allowed: "

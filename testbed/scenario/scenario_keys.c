@@ -70,7 +70,7 @@ static const struct scenario_key keys[] = {
     {ROW("data.start", TIME, data_start, "0s"), .min = 0, .max = DAY, .help = "first message"},
     {ROW("data.stop", TIME, data_stop, "never"), .min = 0, .max = DAY, .never = "never",
      .help = "endless data: no new message from then on"},
-    {ROW("data.message-size", BYTES, data_message_bytes, "65536B"), .min = 1, .max = 16 << 20,
+    {ROW("data.message-size", BYTES, data_message_bytes, "64KiB"), .min = 1, .max = 16 << 20,
      .help = "of one data-channel message"},
 
     {ROW("duration", TIME, duration, "auto"), .min = NS_PER_S, .max = DAY, .never = "auto",

@@ -73,29 +73,51 @@ bool scenario_yaml_text(struct scenario_errors *errors, struct fy_node *node,
     return true;
 }
 
+/* The length of the character that starts at text[0], or 0 when it is no text: a control character,
+ * or not UTF-8 (overlong forms and surrogates included). */
+static size_t char_len(const char *text, size_t len)
+{
+    unsigned char c = (unsigned char)text[0], second = len > 1 ? (unsigned char)text[1] : 0;
+    size_t n = c < 0x80 ? 1 : c >= 0xc2 && c < 0xe0 ? 2 : c >= 0xe0 && c < 0xf0 ? 3 : 4;
+
+    if (n == 1)
+        return c == 0x7f || (c < ' ' && c != '\t' && c != '\n' && c != '\r') ? 0 : 1;
+    if (c < 0xc2 || c > 0xf4 || n > len)
+        return 0;
+    if ((c == 0xe0 && second < 0xa0) || (c == 0xed && second > 0x9f) ||
+        (c == 0xf0 && second < 0x90) || (c == 0xf4 && second > 0x8f))
+        return 0;
+    for (size_t i = 1; i < n; i++) {
+        if (((unsigned char)text[i] & 0xc0) != 0x80)
+            return 0;
+    }
+    return n;
+}
+
 bool scenario_yaml_check_bytes(const char *text, size_t len, struct scenario_errors *errors)
 {
     struct scenario_source at = scenario_yaml_start();
+    size_t n;
 
     if (len > SCENARIO_FILE_BYTES_MAX) {
         scenario_errors_add(errors, at, "the file is too long; allowed: %d bytes",
                             SCENARIO_FILE_BYTES_MAX);
         return false;
     }
-    for (size_t i = 0; i < len; i++) {
-        unsigned char c = (unsigned char)text[i];
-
-        if ((c < ' ' && c != '\t' && c != '\n' && c != '\r') || c == 0x7f || c == 0xc0 ||
-            c == 0xc1 || c >= 0xf5) {
-            scenario_errors_add(errors, at, "byte 0x%02x is no text; allowed: YAML in UTF-8", c);
+    for (size_t i = 0; i < len; i += n) {
+        n = char_len(text + i, len - i);
+        if (n == 0) {
+            scenario_errors_add(errors, at, "byte 0x%02x is no text; allowed: YAML in UTF-8",
+                                (unsigned char)text[i]);
             return false;
         }
-        if (c == '\n') {
-            at.line++;
-            at.column = 1;
-        } else if ((c & 0xc0) != 0x80) {
-            at.column++;
+        if (text[i] == '%' && at.column == 1) {
+            scenario_errors_add(errors, at, "a YAML directive; allowed: none");
+            return false;
         }
+        at.column++;
+        if (text[i] == '\n')
+            at = (struct scenario_source){.line = at.line + 1, .column = 1};
     }
     return true;
 }

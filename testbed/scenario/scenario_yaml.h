@@ -18,9 +18,8 @@ struct scenario_source scenario_yaml_source(struct fy_node *node, struct scenari
  * not fit) about what at that place and returns false. */
 bool scenario_yaml_text(struct scenario_errors *errors, struct fy_node *node,
                         struct scenario_source at, const char *what, char *text, size_t size);
-/* Reports bytes that are no text, and more of them than a scenario needs, and returns false then.
- * libfyaml reads C strings in places, and bytes that UTF-8 never has would make it try other
- * encodings. */
+/* Reports what libfyaml must not see, and returns false then: a text longer than a scenario needs,
+ * bytes that are no UTF-8 text (0.7.12 loops for ever on some of them) and directives. */
 bool scenario_yaml_check_bytes(const char *text, size_t len, struct scenario_errors *errors);
 /* Reports what libfyaml has collected about a text that is no YAML. */
 void scenario_yaml_report_syntax(struct fy_diag *diag, struct scenario_errors *errors);

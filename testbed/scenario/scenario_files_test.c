@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The scenarios and the page that come with muxbed, as they lie in the tree: run from its root. */
+#include "agents/base/err.h"
+#include "testbed/scenario/scenario.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#define PAGE "scenarios/README.md"
+
+/* Everything in a file behind the line `from` and before the line `to` (NULL: to the end). */
+static char *section(const char *path, const char *from, const char *to)
+{
+    FILE *f = fopen(path, "re");
+    char *text = NULL, line[1000];
+    size_t len;
+    FILE *out = open_memstream(&text, &len);
+    bool inside = false;
+
+    assert_non_null(f);
+    assert_non_null(out);
+    while (fgets(line, sizeof(line), f)) {
+        if (inside && to && !strcmp(line, to))
+            break;
+        if (inside)
+            fputs(line, out);
+        else
+            inside = !strcmp(line, from);
+    }
+    fclose(f);
+    fclose(out);
+    return text;
+}
+
+static void test_key_reference_is_current(void **state)
+{
+    char *committed = section(PAGE, "<!-- keys -->\n", NULL), *generated = NULL;
+    size_t len;
+    FILE *out = open_memstream(&generated, &len);
+
+    (void)state;
+    assert_non_null(out);
+    scenario_keys_help(out, true);
+    fclose(out);
+    assert_string_equal(committed, generated);
+    free(committed);
+    free(generated);
+}
+
+static void test_example_of_the_page(void **state)
+{
+    char *text = section(PAGE, "```yaml\n", "```\n");
+    struct plan *p = NULL;
+
+    (void)state;
+    assert_int_equal(plan_parse(&p, PAGE, text, strlen(text), NULL, stdout), 0);
+    assert_int_equal(p->cell_count, 4);
+    assert_int_equal(p->run_count, 12);
+    assert_string_equal(p->runs[0].name, "path.rate=1mbit,share=25p-1");
+    assert_int_equal(p->runs[2].scenario.seed, 9);
+    plan_free(p);
+    free(text);
+}
+
+static void test_committed_scenarios(void **state)
+{
+    static const struct {
+        const char *path, *name;
+        size_t runs;
+    } files[] = {
+        {"scenarios/delayed-file.yaml", "delayed-file", 1},
+        {"scenarios/media-only.yaml", "media-only", 1},
+        {"scenarios/endless-data.yaml", "endless-data", 1},
+        {"scenarios/smoke.yaml", "smoke", 1},
+        {"scenarios/paper/grid.yaml", "grid", 9},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        struct plan *p = NULL;
+
+        assert_int_equal(plan_load(&p, files[i].path, NULL, stdout), 0);
+        assert_string_equal(p->base.name, files[i].name);
+        assert_int_equal(p->run_count, files[i].runs);
+        assert_true(p->base.description[0] != '\0');
+        plan_free(p);
+    }
+}
+
+static void test_default_scenario(void **state)
+{
+    struct plan *p = NULL;
+    const struct scenario *s;
+
+    (void)state;
+    assert_int_equal(plan_load(&p, "scenarios/delayed-file.yaml", NULL, stdout), 0);
+    s = &p->runs[0].scenario;
+    assert_int_equal(s->path_rate, 5000000);
+    assert_int_equal(s->path_delay, 10 * NS_PER_MS);
+    assert_int_equal(scenario_queue_bytes(s), 187500);
+    assert_int_equal(s->share_ppm, 500000);
+    assert_true(s->media);
+    assert_int_equal(s->data, AGENT_DATA_FILE);
+    assert_int_equal(s->data_bytes, 10000000);
+    assert_int_equal(s->data_start, 30 * NS_PER_S);
+    assert_int_equal(s->duration, NS_NEVER);
+    assert_int_equal(s->linger, 20 * NS_PER_S);
+    plan_free(p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_key_reference_is_current),
+        cmocka_unit_test(test_example_of_the_page),
+        cmocka_unit_test(test_committed_scenarios),
+        cmocka_unit_test(test_default_scenario),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
