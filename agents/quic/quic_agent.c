@@ -220,7 +220,7 @@ static void advance(struct quic_agent *q, ns_t now)
     }
     if (q->conn.failed && !q->conn.closing && !q->conn.closed) {
         /* a failure of our own, not one that reading or writing has reported */
-        quic_conn_library_error(&q->conn, NGTCP2_ERR_CLOSING, now);
+        quic_conn_shut(&q->conn, now);
     }
     if (end_time(q) <= now) {
         if (file_unfinished(q)) {

@@ -26,6 +26,7 @@
 #define MAX_ACK_DELAY (20 * NS_PER_MS)
 #define CLOSE_COPIES 3
 #define CLOSE_INTERVAL_MIN (20 * NS_PER_MS)
+#define CLOSE_INTERVAL_MAX (100 * NS_PER_MS)
 #define CALLBACK_FAILED NGTCP2_ERR_CALLBACK_FAILURE
 
 static ngtcp2_conn *get_conn(ngtcp2_crypto_conn_ref *ref)
@@ -526,18 +527,24 @@ static void start_closing(struct quic_conn *c, ns_t now)
         c->closed = true;
         return;
     }
+    record_put_named(c->env->rec, RECORD_EVENT, "connection-closed", now,
+                     (int64_t)c->close_error.error_code);
     c->closing = true;
     c->close_copies = CLOSE_COPIES;
     c->close_next = now;
-    c->close_interval = ns_max(quic_conn_smoothed_rtt(c), CLOSE_INTERVAL_MIN);
+    c->close_interval = ns_clamp(quic_conn_smoothed_rtt(c), CLOSE_INTERVAL_MIN, CLOSE_INTERVAL_MAX);
 }
 
 void quic_conn_close(struct quic_conn *c, uint64_t code, ns_t now)
 {
     if (!c->closing && !c->closed) {
         ngtcp2_ccerr_set_application_error(&c->close_error, code, NULL, 0);
-        record_put_named(c->env->rec, RECORD_EVENT, "connection-closed", now, (int64_t)code);
     }
+    start_closing(c, now);
+}
+
+void quic_conn_shut(struct quic_conn *c, ns_t now)
+{
     start_closing(c, now);
 }
 
@@ -586,7 +593,6 @@ void quic_conn_library_error(struct quic_conn *c, int rv, ns_t now)
 {
     switch (rv) {
     case NGTCP2_ERR_DRAINING: peer_closed(c, now); return;
-    case NGTCP2_ERR_CLOSING: start_closing(c, now); return;
     case NGTCP2_ERR_DROP_CONN:
     case NGTCP2_ERR_IDLE_CLOSE:
     case NGTCP2_ERR_HANDSHAKE_TIMEOUT:
@@ -599,33 +605,38 @@ void quic_conn_library_error(struct quic_conn *c, int rv, ns_t now)
     if (!c->failed) {
         set_library_error(c, rv);
     }
-    record_put_named(c->env->rec, RECORD_EVENT, "connection-closed", now,
-                     (int64_t)c->close_error.error_code);
     start_closing(c, now);
+}
+
+static void write_close_packet(struct quic_conn *c, ns_t now)
+{
+    struct quic_current *before = quic_current_enter(&c->current, now);
+    ngtcp2_ssize n = ngtcp2_conn_write_connection_close(c->conn, NULL, NULL, c->close_packet,
+                                                        (size_t)c->cfg->udp_payload_bytes,
+                                                        &c->close_error, (ngtcp2_tstamp)now);
+
+    c->close_len = n > 0 ? (size_t)n : 0;
+    quic_current_leave(before);
 }
 
 int quic_conn_poll_close(struct quic_conn *c, struct dgram *out, ns_t now)
 {
     struct quic_conn_parts parts = {.packet = RECORD_NONE};
-    struct quic_current *before;
-    ngtcp2_ssize n;
 
     if (!c->closing || c->closed || now < c->close_next) {
         return 0;
     }
-    before = quic_current_enter(&c->current, now);
-    n = ngtcp2_conn_write_connection_close(c->conn, NULL, NULL, out->data,
-                                           (size_t)c->cfg->udp_payload_bytes, &c->close_error,
-                                           (ngtcp2_tstamp)now);
-    quic_current_leave(before);
-    c->close_copies--;
-    c->close_next = now + c->close_interval;
-    if (n <= 0 || c->close_copies == 0) {
+    if (c->close_copies == CLOSE_COPIES) {
+        write_close_packet(c, now);
+    }
+    if (c->close_len == 0 || --c->close_copies == 0) {
         c->closed = true;
     }
-    if (n <= 0) {
+    c->close_next = now + c->close_interval;
+    if (c->close_len == 0) {
         return 0;
     }
-    quic_conn_sent(c, out, (size_t)n, &parts, now);
+    memcpy(out->data, c->close_packet, c->close_len);
+    quic_conn_sent(c, out, c->close_len, &parts, now);
     return 1;
 }

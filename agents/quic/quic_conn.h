@@ -71,6 +71,8 @@ struct quic_conn {
     ngtcp2_ccerr close_error;
     bool closing, closed;
     int close_copies;
+    uint8_t close_packet[AGENT_DATAGRAM_MAX]; /* ngtcp2 makes it once */
+    size_t close_len;
     ns_t close_next, close_interval;
     bool failed;
     char error[QUIC_CONN_ERROR_MAX];
@@ -100,9 +102,11 @@ void quic_conn_sent(struct quic_conn *c, struct dgram *out, size_t len,
 
 /* Begins an orderly end with an application error code (0: ROQ_NO_ERROR). */
 void quic_conn_close(struct quic_conn *c, uint64_t code, ns_t now);
-/* Ends the connection because of the peer or ourselves: application error code, and one line for
- * agent_error. The first failure counts. */
+/* Says that the connection must end because of the peer or ourselves: application error code, and
+ * one line for agent_error. The first failure counts. From an event function the closing follows by
+ * itself, else it is for quic_conn_shut to begin it. */
 void quic_conn_fail(struct quic_conn *c, uint64_t code, const char *reason);
+void quic_conn_shut(struct quic_conn *c, ns_t now);
 /* Takes a negative result of an ngtcp2 function and begins the closing it asks for. */
 void quic_conn_library_error(struct quic_conn *c, int rv, ns_t now);
 /* Writes the closing packet if it is due. Returns 1 or 0; afterwards closed may be set. */

@@ -181,6 +181,20 @@ bool quic_internals_has_lost(const ngtcp2_conn *conn, enum quic_class class)
     return false;
 }
 
+size_t quic_internals_lost_media(const ngtcp2_conn *conn, struct quic_stream **out, size_t max)
+{
+    const ngtcp2_pq *queue = &conn->tx.strmq;
+    size_t n = 0;
+
+    for (size_t i = 0; i < queue->length && n < max; i++) {
+        ngtcp2_strm *strm = ngtcp2_struct_of(queue->q[i], ngtcp2_strm, pe);
+        if (rank(queue->q[i]) == QUIC_CLASS_MEDIA && !ngtcp2_strm_streamfrq_empty(strm)) {
+            out[n++] = strm->stream_user_data;
+        }
+    }
+    return n;
+}
+
 size_t quic_internals_packet_left(ngtcp2_conn *conn)
 {
     return conn->flags & NGTCP2_CONN_FLAG_PPE_PENDING ? ngtcp2_ppe_left(&conn->pkt.ppe) : 0;

@@ -15,6 +15,7 @@
 /* STREAM frame of a whole packet: type, stream id, two bytes of length; then flow id and the two
  * bytes of RoQ's own length. A stream id takes four bytes from the 4096th stream on. */
 #define STREAM_FRAMING_BYTES (1 + 4 + 2 + 1 + 2)
+#define CANCEL_BATCH 64
 #define RTP_OVERHEAD_BYTES (RTP_HEADER_BYTES + PACKETIZER_DESCRIPTOR_BYTES)
 
 int quic_media_tx_init(struct quic_media_tx *m, const struct agent_config *cfg, uint64_t seed,
@@ -250,6 +251,24 @@ void quic_media_tx_closed(struct quic_media_tx *m, struct quic_media_packet *p)
 {
     list_remove(p->in_flight ? &m->in_flight : &m->queue, p);
     free(p);
+}
+
+void quic_media_tx_cancel_late(struct quic_media_tx *m, ngtcp2_conn *conn, ns_t now)
+{
+    struct quic_stream *lost[CANCEL_BATCH];
+    size_t n;
+
+    if (!m->streams) {
+        return;
+    }
+    n = quic_internals_lost_media(conn, lost, CANCEL_BATCH);
+    for (size_t i = 0; i < n; i++) {
+        struct quic_media_packet *p = (struct quic_media_packet *)lost[i];
+        if (now - p->queued > m->cfg->playout_delay &&
+            ngtcp2_conn_shutdown_stream_write(conn, 0, p->stream_id, ROQ_FRAME_CANCELLED) == 0) {
+            m->cancelled++;
+        }
+    }
 }
 
 void quic_media_tx_discard(struct quic_media_tx *m, bool on)

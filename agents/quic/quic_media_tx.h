@@ -46,7 +46,7 @@ struct quic_media_tx {
     size_t overhead_bytes; /* of an RTP packet: framing, QUIC, UDP and IP */
     struct quic_media_list queue, in_flight;
     bool started, discarding;
-    uint64_t frames, packets, bytes, dropped;
+    uint64_t frames, packets, bytes, dropped, cancelled;
 };
 
 /* now: the first frame comes no earlier. Returns 0, ERR_NOMEM or ERR_CONFIG. */
@@ -69,6 +69,9 @@ void quic_media_tx_pop(struct quic_media_tx *m);
 /* Gives up the head without sending (the rest of) it. */
 void quic_media_tx_drop(struct quic_media_tx *m);
 void quic_media_tx_closed(struct quic_media_tx *m, struct quic_media_packet *p);
+/* Resets the streams whose lost bytes could only arrive too late for playout (ROQ_FRAME_CANCELLED),
+ * so that they do not delay what still can be in time. */
+void quic_media_tx_cancel_late(struct quic_media_tx *m, ngtcp2_conn *conn, ns_t now);
 /* While on, nothing is kept: the queue is emptied and what the encoder makes is thrown away. */
 void quic_media_tx_discard(struct quic_media_tx *m, bool on);
 

@@ -272,6 +272,7 @@ void quic_mux_counters(const struct quic_mux *m)
     counter(m, "media-packets", m->media.packets);
     counter(m, "media-bytes", m->media.bytes);
     counter(m, "media-dropped", m->media.dropped);
+    counter(m, "media-streams-cancelled", m->media.cancelled);
     counter(m, "media-too-large", m->media_too_large);
     counter(m, "data-messages", m->data.messages);
     counter(m, "data-bytes", m->data.bytes);

@@ -289,6 +289,9 @@ int quic_mux_write(struct quic_mux *m, struct dgram *out, ns_t now)
 
     begin(&b, m, out, now);
     quic_internals_set_gate(conn, allowed);
+    if (allowed && m->has_media) {
+        quic_media_tx_cancel_late(&m->media, conn, now);
+    }
     if (allowed && m->has_data) {
         rv = quic_data_tx_prepare(&m->data, conn, b.cap, now);
     }
