@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Real topologies: what is set up is what was asked for, and it shapes as it should. */
+#include "testbed/netns/chain.h"
+
+#include "agents/base/err.h"
+#include "testbed/netns/netns.h"
+
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#define UDP_BYTES 1472
+#define FRAME_BYTES (UDP_BYTES + RATE_UDP_IP_OVERHEAD_BYTES + RATE_ETHERNET_OVERHEAD_BYTES)
+#define PORT 4000
+
+static const struct shape_path usual = {
+    .rate = 5000000, .delay = 10 * NS_PER_MS, .queue_bytes = 187500};
+
+static struct message m;
+static bool missing; /* this host grants no namespaces; then m says why */
+
+static ns_t now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (ns_t)t.tv_sec * NS_PER_S + t.tv_nsec;
+}
+
+static int acquire(void **state)
+{
+    (void)state;
+    missing = netns_acquire(&m) != 0;
+    return 0;
+}
+
+static void need_namespaces(void)
+{
+    if (missing) {
+        print_message("no namespaces here: %s\n", m.text);
+        skip();
+    }
+}
+
+/* Shapers only: what the kernel's netem would add is left out, so that any kernel will do. */
+static struct chain *shaped_chain(const struct shape_path *path)
+{
+    struct topology t;
+    struct chain *c;
+
+    need_namespaces();
+    assert_int_equal(topology_init(&t, TOPOLOGY_NETEM, path, &m), 0);
+    for (size_t i = 0; i < t.iface_count; i++) {
+        t.ifaces[i].netem = false;
+    }
+    if (chain_up(&c, &t, &m)) {
+        fail_msg("%s", m.text);
+    }
+    return c;
+}
+
+struct end {
+    int fd;
+    struct sockaddr_in address;
+};
+
+static int open_socket(void *arg)
+{
+    struct end *e = arg;
+    int on = 1, bytes = 8 * 1024 * 1024;
+
+    e->fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    (void)setsockopt(e->fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes);
+    return e->fd < 0 || setsockopt(e->fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on) ||
+                   bind(e->fd, (struct sockaddr *)&e->address, sizeof e->address)
+               ? ERR_OS
+               : 0;
+}
+
+static void open_end(struct chain *c, enum topology_node node, struct end *e)
+{
+    struct addr a = topology_host(chain_topology(c), node, PORT);
+
+    *e = (struct end){.fd = -1};
+    e->address.sin_family = AF_INET;
+    e->address.sin_port = htons(a.port);
+    memcpy(&e->address.sin_addr, a.ip, 4);
+    assert_int_equal(netns_call(chain_ns(c, node), open_socket, e), 0);
+}
+
+/* Receives one packet if there is one; its kernel stamp (wall clock) or 0. */
+static ns_t receive(const struct end *e, uint8_t *data, size_t len)
+{
+    struct iovec iov = {data, len};
+    _Alignas(struct cmsghdr) uint8_t control[64];
+    struct msghdr h = {
+        .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
+    struct timespec t;
+
+    if (recvmsg(e->fd, &h, 0) < 0) {
+        return 0;
+    }
+    memcpy(&t, CMSG_DATA(CMSG_FIRSTHDR(&h)), sizeof t);
+    return (ns_t)t.tv_sec * NS_PER_S + t.tv_nsec;
+}
+
+static void send_one(const struct end *from, const struct end *to, size_t len)
+{
+    uint8_t data[UDP_BYTES] = {0};
+
+    assert_int_equal(
+        sendto(from->fd, data, len, 0, (const struct sockaddr *)&to->address, sizeof to->address),
+        len);
+}
+
+struct flood {
+    uint64_t packets;
+    ns_t first, last; /* kernel stamps of the first and last arrival counted */
+};
+
+/* Offers load bit/s for duration and counts what arrives after skip (run-up of the queue). */
+static struct flood flood(const struct end *from, const struct end *to, bps_t load, ns_t duration,
+                          ns_t skip)
+{
+    ns_t start = now(), interval = rate_duration(load, FRAME_BYTES), next = start;
+    struct flood f = {0};
+
+    while (now() < start + duration) {
+        struct pollfd p = {.fd = to->fd, .events = POLLIN};
+        ns_t wait = next - now(), stamp;
+        uint8_t data[2048];
+
+        if (wait > 0) {
+            ppoll(&p, 1, &(struct timespec){.tv_nsec = wait % NS_PER_S}, NULL);
+        }
+        for (; now() >= next; next += interval) {
+            send_one(from, to, UDP_BYTES);
+        }
+        while ((stamp = receive(to, data, sizeof data))) {
+            if (now() - start > skip) {
+                f.first = f.first ? f.first : stamp;
+                f.packets++;
+                f.last = stamp;
+            }
+        }
+    }
+    return f;
+}
+
+static bps_t rate_seen(const struct flood *f)
+{
+    return rate_of((int64_t)(f->packets - 1) * FRAME_BYTES, f->last - f->first);
+}
+
+static void test_set_up_is_quick(void **state)
+{
+    enum { TIMES = 10 };
+    ns_t worst_up = 0, worst_down = 0;
+
+    (void)state;
+    need_namespaces();
+    for (int i = 0; i < TIMES; i++) {
+        ns_t begin = now(), up;
+        struct topology t;
+        struct chain *c;
+
+        assert_int_equal(topology_init(&t, TOPOLOGY_WIRE, &usual, &m), 0);
+        if (chain_up(&c, &t, &m)) {
+            fail_msg("%s", m.text);
+        }
+        up = now();
+        chain_down(c);
+        worst_up = ns_max(worst_up, up - begin);
+        worst_down = ns_max(worst_down, now() - up);
+    }
+    print_message("set-up %.1f ms, teardown %.1f ms at most in %d times\n", ns_to_ms(worst_up),
+                  ns_to_ms(worst_down), TIMES);
+    assert_true(worst_up + worst_down < NS_PER_S); /* the aim is 50 ms; this is for a loaded host */
+}
+
+/* Namespaces that this process lives in or holds. */
+static size_t namespaces_held(void)
+{
+    DIR *d = opendir("/proc/self/fd");
+    size_t n = 0;
+
+    assert_non_null(d);
+    for (struct dirent *e; (e = readdir(d));) {
+        char path[300], target[64] = "";
+
+        snprintf(path, sizeof path, "/proc/self/fd/%s", e->d_name);
+        if (readlink(path, target, sizeof target - 1) > 0) {
+            n += !strncmp(target, "net:[", 5);
+        }
+    }
+    closedir(d);
+    return n;
+}
+
+static void test_down_leaves_nothing(void **state)
+{
+    size_t before = namespaces_held();
+    struct topology t;
+    struct chain *c;
+
+    (void)state;
+    c = shaped_chain(&usual);
+    assert_int_equal(namespaces_held(), before + 4);
+    chain_down(c);
+    assert_int_equal(namespaces_held(), before);
+    /* Nor does a set-up that fails half-way: two interfaces of one name in one namespace. */
+    assert_int_equal(topology_init(&t, TOPOLOGY_WIRE, &usual, &m), 0);
+    memcpy(t.ifaces[4].name, t.ifaces[3].name, sizeof t.ifaces[4].name);
+    assert_int_equal(chain_up(&c, &t, &m), ERR_OS);
+    assert_non_null(strstr(m.text, "exist"));
+    assert_int_equal(namespaces_held(), before);
+}
+
+static void test_two_at_once_do_not_meet(void **state)
+{
+    struct chain *a = shaped_chain(&usual), *b = shaped_chain(&usual);
+    struct chain_link forward, backward;
+    struct end from, to;
+    uint8_t data[2048];
+    struct pollfd p;
+
+    (void)state;
+    open_end(a, TOPOLOGY_SENDER, &from);
+    open_end(a, TOPOLOGY_RECEIVER, &to);
+    send_one(&from, &to, 100);
+    p = (struct pollfd){.fd = to.fd, .events = POLLIN};
+    assert_int_equal(poll(&p, 1, 1000), 1);
+    assert_true(receive(&to, data, sizeof data) > 0);
+    assert_int_equal(chain_counters(a, &forward, &backward, &m), 0);
+    assert_int_equal(forward.out_packets, 1);
+    assert_int_equal(forward.out_bytes, 100 + RATE_UDP_IP_OVERHEAD_BYTES + 14);
+    assert_int_equal(backward.out_packets, 0); /* no ARP, no IPv6, nothing but our packet */
+    assert_int_equal(chain_counters(b, &forward, &backward, &m), 0);
+    assert_int_equal(forward.in_packets + backward.in_packets, 0);
+    close(from.fd);
+    close(to.fd);
+    chain_down(a);
+    chain_down(b);
+}
+
+static void test_rate_is_held(void **state)
+{
+    struct chain *c = shaped_chain(&usual);
+    struct chain_losses losses;
+    struct chain_link forward, backward;
+    struct end from, to;
+    struct flood f;
+    double error;
+
+    (void)state;
+    open_end(c, TOPOLOGY_SENDER, &from);
+    open_end(c, TOPOLOGY_RECEIVER, &to);
+    f = flood(&from, &to, 7500000, 5 * NS_PER_S, NS_PER_S);
+    error = (double)rate_seen(&f) / (double)usual.rate - 1;
+    print_message("5 Mbit/s: %.4f Mbit/s over %.1f s, error %+.3f %%\n",
+                  (double)rate_seen(&f) / 1e6, ns_to_s(f.last - f.first), 100 * error);
+    assert_true(error < 0.005 && error > -0.005);
+    assert_int_equal(chain_counters(c, &forward, &backward, &m), 0);
+    assert_true(forward.drops > 0);
+    assert_int_equal(forward.in_packets,
+                     forward.out_packets + forward.drops + forward.backlog_packets);
+    assert_int_equal(chain_losses(c, &losses, &m), 0);
+    if (losses.qdisc_drops || losses.iface_drops) {
+        fail_msg("lost at %s", losses.where);
+    }
+    close(from.fd);
+    close(to.fd);
+    chain_down(c);
+}
+
+/* Fills the queue at once: as many packets stay as it has room for, and the last one waits for the
+ * bound. */
+static void test_queue_bound(void **state)
+{
+    enum { OFFERED = 300 };
+    struct chain *c = shaped_chain(&usual);
+    uint64_t room = (uint64_t)usual.queue_bytes / FRAME_BYTES;
+    struct chain_link forward, backward;
+    ns_t first = 0, last = 0, wait;
+    struct end from, to;
+    uint64_t got = 0;
+
+    (void)state;
+    open_end(c, TOPOLOGY_SENDER, &from);
+    open_end(c, TOPOLOGY_RECEIVER, &to);
+    for (int i = 0; i < OFFERED; i++) {
+        send_one(&from, &to, UDP_BYTES);
+    }
+    for (struct pollfd p = {.fd = to.fd, .events = POLLIN}; poll(&p, 1, 300) > 0;) {
+        uint8_t data[2048];
+        ns_t stamp = receive(&to, data, sizeof data);
+
+        first = first ? first : stamp;
+        last = stamp;
+        got++;
+    }
+    assert_int_equal(chain_counters(c, &forward, &backward, &m), 0);
+    assert_int_equal(forward.in_packets, OFFERED);
+    assert_int_equal(forward.out_packets, got);
+    assert_int_equal(forward.drops, OFFERED - got);
+    /* Sending takes a moment, in which a few packets leave already. */
+    assert_in_range(got, room + 1, room + 30);
+    wait = last - first;
+    print_message("queue of %.0f ms: %llu packets kept, the last one %.1f ms after the first\n",
+                  ns_to_ms(rate_duration(usual.rate, usual.queue_bytes)), (unsigned long long)got,
+                  ns_to_ms(wait));
+    assert_true(wait > rate_duration(usual.rate, (int64_t)(got - 3) * FRAME_BYTES));
+    close(from.fd);
+    close(to.fd);
+    chain_down(c);
+}
+
+/* The rate changes in place: what waits stays, and leaves at the new rate. */
+static void test_reshape_keeps_the_queue(void **state)
+{
+    enum { OFFERED = 80 };
+    struct shape_path slow = {.rate = 1000000, .delay = 0, .queue_bytes = 187500}, fast = slow;
+    struct chain *c = shaped_chain(&slow);
+    struct chain_link forward, backward;
+    struct shape_tbf tbf;
+    struct end from, to;
+    ns_t begin;
+
+    (void)state;
+    fast.rate = 20000000;
+    assert_int_equal(shape_tbf(&tbf, &fast, &m), 0);
+    open_end(c, TOPOLOGY_SENDER, &from);
+    open_end(c, TOPOLOGY_RECEIVER, &to);
+    for (int i = 0; i < OFFERED; i++) {
+        send_one(&from, &to, UDP_BYTES);
+    }
+    begin = now();
+    if (chain_reshape(c, &tbf, &m)) {
+        fail_msg("%s", m.text);
+    }
+    for (int got = 0; got < OFFERED;) {
+        struct pollfd p = {.fd = to.fd, .events = POLLIN};
+        uint8_t data[2048];
+
+        assert_int_equal(poll(&p, 1, 2000), 1);
+        got += receive(&to, data, sizeof data) > 0;
+    }
+    assert_true(now() - begin < 500 * NS_PER_MS); /* 48 ms at 20 Mbit/s, 970 at 1 */
+    assert_int_equal(chain_counters(c, &forward, &backward, &m), 0);
+    assert_int_equal(forward.drops, 0);
+    assert_int_equal(forward.out_packets, OFFERED);
+    close(from.fd);
+    close(to.fd);
+    chain_down(c);
+}
+
+/* With netem it works; without, the message says what is missing and where. */
+static void test_netem_or_a_reason(void **state)
+{
+    struct topology t;
+    struct chain *c;
+
+    (void)state;
+    need_namespaces();
+    assert_int_equal(topology_init(&t, TOPOLOGY_NETEM, &usual, &m), 0);
+    if (chain_up(&c, &t, &m)) {
+        assert_string_equal(m.text,
+                            "router1 lan: the kernel refuses netem: it has no such queueing "
+                            "discipline");
+        return;
+    }
+    chain_down(c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_set_up_is_quick),
+        cmocka_unit_test(test_down_leaves_nothing),
+        cmocka_unit_test(test_two_at_once_do_not_meet),
+        cmocka_unit_test(test_rate_is_held),
+        cmocka_unit_test(test_queue_bound),
+        cmocka_unit_test(test_reshape_keeps_the_queue),
+        cmocka_unit_test(test_netem_or_a_reason),
+    };
+
+    return cmocka_run_group_tests(tests, acquire, NULL);
+}
