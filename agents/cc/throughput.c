@@ -123,11 +123,15 @@ static struct sent_span sent_span(struct throughput *t)
     bool whole = !t->send_disorder && (!t->discarded_any || at(t, 0)->send >= t->discarded);
 
     if (whole) {
-        struct throughput_packet *last = at(t, t->count - 1);
+        uint32_t last = t->count - 1;
+        /* of packets sent at the same instant the first one stands for the end */
+        while (last > 0 && at(t, last - 1)->send == at(t, last)->send) {
+            last--;
+        }
         return (struct sent_span){.first = at(t, 0)->send,
-                                  .last = last->send,
+                                  .last = at(t, last)->send,
                                   .bytes = t->bytes,
-                                  .last_bytes = last->bytes,
+                                  .last_bytes = at(t, last)->bytes,
                                   .packets = t->count};
     }
     for (uint32_t i = 0; i < t->count; i++) {

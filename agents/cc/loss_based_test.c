@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "agents/cc/loss_based.h"
+
+#include "agents/base/prng.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#define MBIT INT64_C(1000000)
+#define MS NS_PER_MS
+
+static struct loss_based l;
+static struct prng r;
+static ns_t sent;
+
+static int setup(void **state)
+{
+    (void)state;
+    loss_based_init(&l, 12 * MBIT);
+    prng_init(&r, 1, "loss");
+    sent = 0;
+    return 0;
+}
+
+/* seconds of packets of 1250 bytes at rate through a path that loses a share and all beyond
+ * capacity; feedback every 50 ms. */
+static void feed(double seconds, bps_t rate, double loss, bps_t capacity, bps_t delay_limit)
+{
+    ns_t end = sent + (ns_t)(seconds * (double)NS_PER_S), step = rate_duration(rate, 1250);
+    double excess = rate > capacity ? 1 - (double)capacity / (double)rate : 0;
+    ns_t report = sent;
+
+    for (; sent < end; sent += step) {
+        struct cc_packet p = {.sent = sent, .bytes = 1250, .probe = CC_NO_PROBE};
+        p.lost = prng_uniform(&r) < loss + (1 - loss) * excess;
+        loss_based_add(&l, &p);
+        if (sent - report >= 50 * MS) {
+            bps_t acked = rate < capacity ? rate : capacity;
+            loss_based_update(&l, (bps_t)((double)acked * (1 - loss)), delay_limit, false);
+            report = sent;
+        }
+    }
+}
+
+static void needs_three_observations_of_a_quarter_second(void **state)
+{
+    (void)state;
+    feed(.70, MBIT, 0, 10 * MBIT, 2 * MBIT);
+    assert_int_equal(l.observations, 2);
+    assert_false(loss_based_ready(&l));
+    feed(.40, MBIT, 0, 10 * MBIT, 2 * MBIT);
+    assert_true(loss_based_ready(&l));
+}
+
+static void without_loss_the_delay_limit_rules(void **state)
+{
+    (void)state;
+    feed(3, 2 * MBIT, 0, 10 * MBIT, 2 * MBIT);
+    assert_int_equal(loss_based_rate(&l), 2 * MBIT);
+    assert_int_equal(l.state, LOSS_BASED_UNLIMITED);
+    feed(1, 2 * MBIT, 0, 10 * MBIT, 3 * MBIT);
+    assert_int_equal(loss_based_rate(&l), 3 * MBIT);
+}
+
+static void a_little_random_loss_is_inherent(void **state)
+{
+    (void)state;
+    feed(30, 2 * MBIT, .01, 10 * MBIT, 2 * MBIT);
+    assert_true(loss_based_rate(&l) > 1800000);
+    assert_true(l.inherent_loss > .003 && l.inherent_loss < .03);
+}
+
+static void loss_beyond_the_capacity_lowers_the_rate(void **state)
+{
+    (void)state;
+    feed(5, 2 * MBIT, 0, 10 * MBIT, 2 * MBIT);
+    feed(5, 2 * MBIT, 0, MBIT, 2 * MBIT); /* half is lost */
+    /* the instant bound: 75 kbit/s / (0.5 - 0.05) */
+    assert_in_range(loss_based_rate(&l), 140000, 260000);
+    assert_int_equal(l.state, LOSS_BASED_DECREASING);
+    assert_true(l.bandwidth < 1.4e6);
+}
+
+static void grows_back_stepwise_when_the_loss_ends(void **state)
+{
+    bps_t low, before;
+
+    (void)state;
+    feed(5, 2 * MBIT, 0, 10 * MBIT, 2 * MBIT);
+    feed(5, 2 * MBIT, 0, MBIT, 2 * MBIT);
+    low = loss_based_rate(&l);
+    for (int i = 0; i < 120 && l.state != LOSS_BASED_UNLIMITED; i++) {
+        before = loss_based_rate(&l);
+        feed(.25, before, 0, 10 * MBIT, 2 * MBIT);
+        assert_true(l.bandwidth <= 2e6);
+    }
+    assert_true(loss_based_rate(&l) > low);
+    assert_int_equal(loss_based_rate(&l), 2 * MBIT);
+}
+
+static void a_late_packet_takes_its_loss_back(void **state)
+{
+    struct cc_packet p = {.sent = 10 * MS, .bytes = 1000, .lost = true};
+
+    (void)state;
+    loss_based_add(&l, &p);
+    p.sent = 20 * MS;
+    p.lost = false;
+    loss_based_add(&l, &p);
+    assert_int_equal(l.lost, 1);
+    p.sent = 10 * MS;
+    loss_based_add(&l, &p);
+    assert_int_equal(l.lost, 0);
+    assert_int_equal(l.packets, 2);
+    loss_based_add(&l, &p); /* once */
+    assert_int_equal(l.lost, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(needs_three_observations_of_a_quarter_second, setup),
+        cmocka_unit_test_setup(without_loss_the_delay_limit_rules, setup),
+        cmocka_unit_test_setup(a_little_random_loss_is_inherent, setup),
+        cmocka_unit_test_setup(loss_beyond_the_capacity_lowers_the_rate, setup),
+        cmocka_unit_test_setup(grows_back_stepwise_when_the_loss_ends, setup),
+        cmocka_unit_test_setup(a_late_packet_takes_its_loss_back, setup),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
