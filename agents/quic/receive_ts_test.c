@@ -171,8 +171,14 @@ static void every_cap_is_respected_and_used(void **state)
         }
     }
     for (size_t cap = 1; cap < 3000; cap++, before = n) {
+        uint8_t one_more[4000];
+        size_t reported;
+
         n = pass(799, 1024, 0, cap, out);
         assert_true(n >= before);
+        /* as many as fit: with one more it is longer than cap */
+        assert_true(n == log_.count || receive_ts_encode(&log_, 799, n + 1, 0, one_more,
+                                                         sizeof one_more, &reported) > (int)cap);
     }
     assert_int_equal(n, log_.count);
     assert_int_equal(receive_ts_encode(&log_, 799, 1024, 0, (uint8_t[1]){0}, 0, &n), ERR_SPACE);
