@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* build/analyze: reduces run folders and reports on plans. */
-#include "agents/base/err.h"
 #include "analysis/metrics/reduce.h"
 #include "analysis/report/report.h"
 
@@ -13,6 +12,7 @@
 
 #define PATH_BYTES 4096
 #define EXIT_USAGE 2
+#define EXIT_RUNS 4 /* runs that are invalid or cannot be read */
 /* The templates lie in analysis/plots of the checkout that the program was built in. */
 #define TEMPLATES "analysis/plots"
 #define TEMPLATES_LEVELS 4
@@ -59,7 +59,8 @@ static const struct argp parser = {
     .args_doc = "reduce RUNDIR...\nreport PLANDIR",
     .doc = "reduce: writes metrics.json and the series of each run folder.\n"
            "report: writes summary.json, summary.csv, plots and report.html of a plan's folder, "
-           "reducing first what has not been, and prints a table.",
+           "reducing first what has not been, and prints a table.\v"
+           "Exit status: 0 all well, 2 usage, 4 runs that are invalid or cannot be read.",
 };
 
 /* Looks for the templates above the program. Returns whether they are there. */
@@ -95,7 +96,7 @@ static int reduce(const struct arguments *a)
 
         if (reduce_run(a->words[i], NULL, &f)) {
             fprintf(stderr, "analyze: %s\n", f.text);
-            status = EXIT_FAILURE;
+            status = EXIT_RUNS;
         }
     }
     return status;
@@ -105,23 +106,25 @@ static int report(struct arguments *a)
 {
     char templates[PATH_BYTES];
     struct fault f;
+    int invalid;
 
     if (a->plots && !a->report.templates) {
         if (!find_templates(templates, sizeof templates)) {
             fputs("analyze: " TEMPLATES " not found above this program; say --templates DIR\n",
                   stderr);
-            return EXIT_FAILURE;
+            return EXIT_USAGE;
         }
         a->report.templates = templates;
     }
     if (!a->plots) {
         a->report.templates = NULL;
     }
-    if (report_make(a->words[1], &a->report, stdout, &f)) {
+    invalid = report_make(a->words[1], &a->report, stdout, &f);
+    if (invalid < 0) {
         fprintf(stderr, "analyze: %s\n", f.text);
-        return EXIT_FAILURE;
+        return EXIT_RUNS;
     }
-    return EXIT_SUCCESS;
+    return invalid ? EXIT_RUNS : EXIT_SUCCESS;
 }
 
 int main(int argc, char **argv)

@@ -6,15 +6,15 @@ set yrange [0:1]
 set xrange [0:*]
 if (during_end > 0) {
     plot series('cdf') using (has_before ? column('owd_before_ms') : NaN):1 with lines \
-            lc rgb green lw 2 dt 4 title (has_before ? 'before the transfer' : ''), \
+            lc rgb green lw 2 dt (4,3) title (has_before ? 'before' : ''), \
         '' using 'owd_during_ms':1 with lines lc rgb vermillion lw 2.5 dt 1 title 'during', \
-        '' using (has_after ? column('owd_after_ms') : NaN):1 with lines lc rgb blue lw 2 dt 5 \
+        '' using (has_after ? column('owd_after_ms') : NaN):1 with lines lc rgb blue lw 2 dt (12,4) \
             title (has_after ? 'after' : ''), \
         '' using 'app_owd_during_ms':1 with lines lc rgb black lw 1.5 dt 3 \
-            title 'during, application to application'
+            title 'during, by application'
 } else {
     plot series('cdf') using 'owd_whole_ms':1 with lines lc rgb blue lw 2.5 dt 1 title 'network', \
         '' using 'app_owd_whole_ms':1 with lines lc rgb black lw 1.5 dt 3 \
-            title 'application to application'
+            title 'by application'
 }
 load templates.'/reset.gp'

@@ -5,7 +5,7 @@ set xlabel 'time since start of run (s)'
 set ylabel 'waiting time (ms)'
 set xrange [0:whole_end]
 set yrange [0:*]
-plot series('delay') using 1:12 with lines lc rgb orange lw 1.5 dt 5 \
-        title 'queue of the path, 95th percentile (per 0.1 s)', \
-    '' using 1:9 with lines lc rgb purple lw 2 dt 1 title 'queue in the sender, 95th percentile'
+plot series('delay') using 1:12 with lines lc rgb orange lw 1.5 dt (12,4) \
+        title 'path queue, 95th percentile', \
+    '' using 1:9 with lines lc rgb purple lw 2 dt 1 title 'sender queue, 95th percentile'
 load templates.'/reset.gp'

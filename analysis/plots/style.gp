@@ -9,7 +9,7 @@ set datafile columnheaders
 set border 3 lc rgb '#444444'
 set tics nomirror textcolor rgb '#333333'
 set grid lc rgb '#e2e2e2' lt 1 lw 1, lc rgb '#f0f0f0' lt 1 lw 1
-set key outside top center horizontal samplen 3 spacing 1.2 textcolor rgb '#222222'
+set key outside top center horizontal maxrows 1 samplen 3 spacing 1.2 textcolor rgb '#222222'
 set lmargin 10
 set rmargin 3
 

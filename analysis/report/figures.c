@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <math.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -217,10 +218,14 @@ static void put_script(FILE *f, const struct plan_results *p, const json_t *summ
 static int write_script(const struct plan_results *p, const json_t *summary, const char *templates,
                         struct fault *f)
 {
-    char path[PATH_BYTES];
+    char path[PATH_BYTES], absolute[PATH_MAX];
     int failed;
     FILE *out;
 
+    /* gnuplot runs in the plan's folder. */
+    if (!realpath(templates, absolute)) {
+        return fault_set(f, ERR_OS, "%s: %s", templates, strerror(errno));
+    }
     snprintf(path, sizeof path, "%s/plots", p->dir);
     if (mkdir(path, 0777) && errno != EEXIST) {
         return fault_set(f, ERR_OS, "%s: %s", path, strerror(errno));
@@ -230,7 +235,7 @@ static int write_script(const struct plan_results *p, const json_t *summary, con
     if (!out) {
         return fault_set(f, ERR_OS, "%s: %s", path, strerror(errno));
     }
-    put_script(out, p, summary, templates);
+    put_script(out, p, summary, absolute);
     failed = ferror(out);
     return fclose(out) || failed ? fault_set(f, ERR_OS, "%s: %s", path, strerror(errno)) : 0;
 }

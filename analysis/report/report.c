@@ -50,6 +50,9 @@ int report_make(const char *dir, const struct report_options *o, FILE *out, stru
         *f = plots;
         rc = plots_rc;
     }
+    if (!rc) {
+        rc = (int)p.invalid;
+    }
 out:
     json_decref(summary);
     plan_results_fini(&p);

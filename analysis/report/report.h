@@ -16,7 +16,7 @@ struct report_options {
     const char *templates; /* folder of the plots' templates; NULL: no plots */
 };
 
-/* Returns 0 (also when runs are invalid: they are counted and named) or a negative code with *f
+/* Returns how many runs are invalid (they are named in the report), or a negative code with *f
  * filled. Without gnuplot everything but the plots is written before it fails. */
 int report_make(const char *dir, const struct report_options *o, FILE *out, struct fault *f);
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define LABEL_MIN 4
-#define LABEL_MAX 22 /* longer ones get a line of their own */
+#define LABEL_MAX 20 /* longer ones get a line of their own */
 #define MISSING "-"
 
 static void put(FILE *out, int width, double v, int decimals)

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analysis/ingest/capture.h"
+
+#include "agents/base/err.h"
+#include "analysis/ingest/udp.h"
+#include "analysis/testdata/run_folder_test.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+static const struct capture_hosts hosts = {
+    .sender = {.family = 4, .ip = {10, 77, 1, 1}},
+    .receiver = {.family = 4, .ip = {10, 77, 3, 2}, .port = 5000},
+};
+
+struct bytes {
+    char *data;
+    size_t len;
+};
+
+/* Three packets: forward, reverse, forward again with the first one's payload. */
+static struct bytes three(enum run_folder_pcap kind)
+{
+    struct bytes b;
+    FILE *f = open_memstream(&b.data, &b.len);
+    uint8_t frame[1600];
+
+    run_folder_pcap_header(f, kind);
+    for (int i = 0; i < 3; i++) {
+        size_t len = run_folder_frame(frame, sizeof frame, i == 1, 9, 100);
+
+        run_folder_pcap_frame(f, kind, RUN_FOLDER_WALL_START + i, frame, len);
+    }
+    fclose(f);
+    return b;
+}
+
+static int parse(struct capture *c, const struct bytes *b, size_t len, struct fault *f)
+{
+    return capture_parse(c, fmemopen(b->data, len, "r"), &hosts, "f.pcap", f);
+}
+
+static void check_three(enum run_folder_pcap kind, int64_t wall)
+{
+    struct bytes b = three(kind);
+    struct capture c;
+    struct fault f;
+
+    assert_int_equal(parse(&c, &b, b.len, &f), 0);
+    assert_int_equal(c.traces[CAPTURE_FORWARD].count, 2);
+    assert_int_equal(c.traces[CAPTURE_REVERSE].count, 1);
+    assert_int_equal(c.traces[CAPTURE_FORWARD].packets[0].wall_ns, wall);
+    assert_int_equal(c.traces[CAPTURE_FORWARD].packets[0].ip_bytes, 128);
+    assert_true(c.traces[CAPTURE_FORWARD].packets[0].digest ==
+                c.traces[CAPTURE_FORWARD].packets[1].digest);
+    assert_int_equal(c.others, 0);
+    capture_fini(&c);
+    free(b.data);
+}
+
+static void test_formats(void **state)
+{
+    (void)state;
+    check_three(RUN_FOLDER_PCAP_NS, RUN_FOLDER_WALL_START);
+    check_three(RUN_FOLDER_PCAP_NS_SWAPPED, RUN_FOLDER_WALL_START);
+    check_three(RUN_FOLDER_PCAP_US, RUN_FOLDER_WALL_START / 1000 * 1000);
+}
+
+static void test_every_cut_is_noticed(void **state)
+{
+    struct bytes b = three(RUN_FOLDER_PCAP_NS);
+    size_t record = 16 + 142;
+
+    (void)state;
+    for (size_t len = 1; len < b.len; len++) {
+        bool whole = len >= 24 && (len - 24) % record == 0;
+        struct capture c;
+        struct fault f = {{0}};
+        int rc = parse(&c, &b, len, &f);
+
+        assert_int_equal(rc, whole ? 0 : ERR_MALFORMED);
+        if (rc) {
+            assert_non_null(strstr(f.text, "f.pcap: "));
+            assert_non_null(strstr(f.text, "byte "));
+        }
+        capture_fini(&c);
+    }
+    free(b.data);
+}
+
+static void test_other_traffic_is_counted_only(void **state)
+{
+    struct bytes b = three(RUN_FOLDER_PCAP_NS);
+    struct capture_hosts others = hosts;
+    struct capture c;
+    struct fault f;
+
+    (void)state;
+    others.receiver.port = 5001;
+    assert_int_equal(capture_parse(&c, fmemopen(b.data, b.len, "r"), &others, "f.pcap", &f), 0);
+    assert_int_equal(c.others, 3);
+    assert_int_equal(c.traces[CAPTURE_FORWARD].count, 0);
+    capture_fini(&c);
+    free(b.data);
+}
+
+static void test_snapped_packets(void **state)
+{
+    struct bytes b;
+    FILE *out = open_memstream(&b.data, &b.len);
+    uint8_t frame[1600];
+    struct capture c;
+    struct fault f;
+
+    (void)state;
+    run_folder_pcap_header(out, RUN_FOLDER_PCAP_NS);
+    run_folder_frame(frame, sizeof frame, false, 9, 100);
+    run_folder_pcap_frame(out, RUN_FOLDER_PCAP_NS, RUN_FOLDER_WALL_START, frame, 60);
+    fclose(out);
+    assert_int_equal(parse(&c, &b, b.len, &f), 0);
+    assert_int_equal(c.cut, 1);
+    assert_int_equal(c.traces[CAPTURE_FORWARD].count, 0);
+    capture_fini(&c);
+    free(b.data);
+}
+
+static void test_no_capture(void **state)
+{
+    char text[] = "this is not a capture at all";
+    struct capture c;
+    struct fault f;
+
+    (void)state;
+    assert_int_equal(capture_parse(&c, fmemopen(text, sizeof text, "r"), &hosts, "f.pcap", &f),
+                     ERR_MALFORMED);
+    assert_int_equal(capture_read(&c, "/nonexistent.pcap", &hosts, &f), ERR_OS);
+    assert_string_equal(f.text, "/nonexistent.pcap: No such file or directory");
+}
+
+static void test_udp_v4(void **state)
+{
+    uint8_t frame[1600];
+    size_t len = run_folder_frame(frame, sizeof frame, false, 1, 10);
+    struct udp_datagram d;
+
+    (void)state;
+    frame[15] = 3; /* ECN CE */
+    assert_int_equal(udp_parse(&d, UDP_LINK_ETHERNET, frame, len), 0);
+    assert_int_equal(d.ecn, 3);
+    assert_int_equal(d.payload_bytes, 10);
+    assert_int_equal(d.to.port, 5000);
+    assert_int_equal(udp_parse(&d, UDP_LINK_IP, frame + 14, len - 14), 0);
+    assert_int_equal(d.ip_bytes, 38);
+    for (size_t cut = 0; cut < 42; cut++) { /* headers must be whole */
+        assert_int_equal(udp_parse(&d, UDP_LINK_ETHERNET, frame, cut), ERR_MALFORMED);
+    }
+    frame[20] = 0x20; /* a fragment */
+    assert_int_equal(udp_parse(&d, UDP_LINK_ETHERNET, frame, len), ERR_MALFORMED);
+    frame[20] = 0x40;
+    frame[39] = 200; /* the UDP length exceeds the IP packet */
+    assert_int_equal(udp_parse(&d, UDP_LINK_ETHERNET, frame, len), ERR_MALFORMED);
+    frame[39] = 18;
+    frame[23] = 6; /* TCP */
+    assert_int_equal(udp_parse(&d, UDP_LINK_ETHERNET, frame, len), ERR_MALFORMED);
+}
+
+static void test_udp_v6(void **state)
+{
+    uint8_t packet[40 + 8 + 4] = {0x60, 0x20, 0, 0, 0, 12, 17, 64};
+    struct udp_datagram d;
+
+    (void)state;
+    packet[8 + 15] = 1;
+    packet[24 + 15] = 2;
+    memcpy(packet + 40, "\x9c\x40\x13\x88\x00\x0c\x00\x00", 8);
+    assert_int_equal(udp_parse(&d, UDP_LINK_IP, packet, sizeof packet), 0);
+    assert_int_equal(d.from.family, 6);
+    assert_int_equal(d.from.ip[15], 1);
+    assert_int_equal(d.to.port, 5000);
+    assert_int_equal(d.ecn, 2);
+    assert_int_equal(d.ip_bytes, 52);
+    assert_int_equal(d.payload_bytes, 4);
+    packet[6] = 44; /* an extension header */
+    assert_int_equal(udp_parse(&d, UDP_LINK_IP, packet, sizeof packet), ERR_MALFORMED);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_formats),
+        cmocka_unit_test(test_every_cut_is_noticed),
+        cmocka_unit_test(test_other_traffic_is_counted_only),
+        cmocka_unit_test(test_snapped_packets),
+        cmocka_unit_test(test_no_capture),
+        cmocka_unit_test(test_udp_v4),
+        cmocka_unit_test(test_udp_v6),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

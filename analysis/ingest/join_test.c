@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analysis/ingest/join.h"
+
+#include "agents/base/err.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static void make(struct join *j, const uint64_t *keys, size_t n)
+{
+    assert_int_equal(join_init(j, n), 0);
+    for (size_t i = 0; i < n; i++) {
+        j->entries[i] = (struct join_entry){keys[i], (uint32_t)i};
+    }
+    join_sort(j);
+}
+
+static void test_equal_keys_pair_in_order(void **state)
+{
+    /* 7 was sent twice and arrives once, 8 once and arrives twice, 9 is lost, 5 and 6 change
+     * places, and so do the copies of 4 for all one can see. */
+    static const uint64_t sent[] = {7, 5, 6, 4, 7, 8, 9, 4};
+    static const uint64_t received[] = {6, 5, 7, 4, 4, 8, 8};
+    uint32_t to[8];
+    struct join a, b;
+
+    (void)state;
+    make(&a, sent, 8);
+    make(&b, received, 7);
+    assert_int_equal(join_pair(&a, &b, to), 6);
+    assert_int_equal(to[0], 2);
+    assert_int_equal(to[1], 1);
+    assert_int_equal(to[2], 0);
+    assert_int_equal(to[3], 3);
+    assert_int_equal(to[4], JOIN_NONE);
+    assert_int_equal(to[5], 5);
+    assert_int_equal(to[6], JOIN_NONE);
+    assert_int_equal(to[7], 4);
+    join_fini(&a);
+    join_fini(&b);
+}
+
+static void test_find_gives_the_first(void **state)
+{
+    static const uint64_t keys[] = {UINT64_MAX, 3, 0, 3};
+    struct join j;
+
+    (void)state;
+    make(&j, keys, 4);
+    assert_int_equal(join_find(&j, 3), 1);
+    assert_int_equal(join_find(&j, 0), 2);
+    assert_int_equal(join_find(&j, UINT64_MAX), 0);
+    assert_int_equal(join_find(&j, 2), JOIN_NONE);
+    join_fini(&j);
+}
+
+static void test_nothing_to_join(void **state)
+{
+    static const uint64_t keys[] = {1};
+    struct join a, none;
+    uint32_t to[1];
+
+    (void)state;
+    make(&a, keys, 1);
+    make(&none, keys, 0);
+    assert_int_equal(join_pair(&a, &none, to), 0);
+    assert_int_equal(to[0], JOIN_NONE);
+    assert_int_equal(join_pair(&none, &a, to), 0);
+    assert_int_equal(join_find(&none, 1), JOIN_NONE);
+    join_fini(&a);
+    join_fini(&none);
+    assert_int_equal(join_init(&a, (size_t)UINT32_MAX + 1), ERR_LIMIT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_equal_keys_pair_in_order),
+        cmocka_unit_test(test_find_gives_the_first),
+        cmocka_unit_test(test_nothing_to_join),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analysis/report/report.h"
+
+#include "agents/base/err.h"
+#include "analysis/report/catalogue.h"
+#include "analysis/report/figures.h"
+#include "analysis/report/plan.h"
+#include "analysis/report/summary.h"
+#include "analysis/testdata/hand_run_test.h"
+
+#include <gsl/gsl_cdf.h>
+#include <jansson.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#define TEMPLATES "analysis/plots" /* tests run in the root of the checkout */
+
+struct fixture {
+    char dir[RUN_FOLDER_PATH_BYTES];
+    char *output;
+    size_t output_len;
+};
+
+static int setup(void **state)
+{
+    struct fixture *x = calloc(1, sizeof *x);
+
+    run_folder_temporary(x->dir);
+    *state = x;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *x = *state;
+
+    run_folder_remove(x->dir);
+    free(x->output);
+    free(x);
+    return 0;
+}
+
+static int make(struct fixture *x, bool json, const char *templates, struct fault *f)
+{
+    struct report_options o = {.json = json, .templates = templates};
+    FILE *out;
+    int rc;
+
+    free(x->output);
+    out = open_memstream(&x->output, &x->output_len);
+    rc = report_make(x->dir, &o, out, f);
+    fclose(out);
+    return rc;
+}
+
+static char *contents(const struct fixture *x, const char *name)
+{
+    char path[2 * RUN_FOLDER_PATH_BYTES], *text = NULL;
+    size_t room = 0;
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/%s", x->dir, name);
+    f = fopen(path, "re");
+    assert_non_null(f);
+    assert_true(getdelim(&text, &room, '\0', f) > 0);
+    fclose(f);
+    return text;
+}
+
+static void contains(const char *text, const char *what)
+{
+    if (!strstr(text, what)) {
+        fail_msg("\"%s\" is not in: %.2000s", what, text);
+    }
+}
+
+/* A metrics.json as reduction writes it, with one metric. */
+static void fake_run(const struct fixture *x, const char *name, const char *stack, double seconds,
+                     bool valid)
+{
+    struct run_folder r = {0};
+    char text[1024];
+
+    snprintf(r.dir, sizeof r.dir, "%.400s/%.60s", x->dir, name);
+    mkdir(r.dir, 0777);
+    run_folder_text(&r, "manifest.json", "{}");
+    snprintf(text, sizeof text,
+             "{\"schema\":1,\"name\":\"%s\",\"plan\":\"p\",\"cell\":{\"stack\":\"%s\"},"
+             "\"stack\":\"%s\",\"link\":\"sim\",\"path\":{\"rate_bps\":5000000,\"delay_ns\":"
+             "10000000,\"queue_bytes\":187500},\"flows\":{},\"share_ppm\":500000,\"valid\":%s,"
+             "\"invalid\":[%s],\"metrics\":{\"file_time_s\":{\"whole\":%.3f}}}",
+             name, stack, stack, valid ? "true" : "false",
+             valid ? "" : "{\"reason\":\"agent-exit\",\"count\":1,\"detail\":\"a < b & c\"}",
+             seconds);
+    run_folder_text(&r, "metrics.json", text);
+}
+
+static void test_summary_statistics(void **state)
+{
+    struct fixture *x = *state;
+    struct plan_results p;
+    struct fault f;
+    json_t *summary;
+    struct summary_value v;
+    double half = gsl_cdf_tdist_Pinv(0.975, 2) * 2 / sqrt(3);
+
+    fake_run(x, "quic-1", "quic", 38, true);
+    fake_run(x, "quic-2", "quic", 40, true);
+    fake_run(x, "quic-10", "quic", 42, true);
+    fake_run(x, "quic-11", "quic", 1000, false);
+    fake_run(x, "webrtc-1", "webrtc", 25, true);
+    assert_int_equal(plan_results_load(&p, x->dir, false, &f), 0);
+    assert_string_equal(p.runs[2].name, "quic-10"); /* after quic-2 */
+    summary = summary_new(&p);
+    v = summary_get(summary, 0, "file_time_s", "whole");
+    assert_int_equal(v.n, 3); /* the invalid one does not count */
+    assert_true(v.mean == 40 && v.sd == 2 && v.min == 38 && v.max == 42);
+    assert_true(fabs(v.ci_lo - (40 - half)) < 1e-9 && fabs(v.ci_hi - (40 + half)) < 1e-9);
+    v = summary_get(summary, 1, "file_time_s", "whole");
+    assert_true(v.n == 1 && v.mean == 25 && isnan(v.sd) && isnan(v.ci_lo));
+    assert_int_equal(summary_get(summary, 1, "file_time_s", "after").n, 0);
+    json_decref(summary);
+    plan_results_fini(&p);
+}
+
+static void test_summary_files(void **state)
+{
+    struct fixture *x = *state;
+    struct fault f;
+    json_t *printed, *cell, *value;
+    const char *stack;
+    double rate;
+    int schema, runs, invalid;
+    char *csv;
+
+    fake_run(x, "quic-1", "quic", 38, true);
+    fake_run(x, "quic-2", "quic", 1, false);
+    assert_int_equal(make(x, true, NULL, &f), 1);
+    printed = json_loads(x->output, 0, NULL);
+    assert_int_equal(json_unpack(printed, "{s:i,s:s,s:s,s:[o!],s:[]}", "schema", &schema, "plan",
+                                 &stack, "link", &stack, "cells", &cell, "expect"),
+                     0);
+    assert_int_equal(schema, 1);
+    assert_int_equal(json_unpack(cell, "{s:{s:s,s:F,s:F},s:i,s:i,s:{s:{s:o}}}", "params", "stack",
+                                 &stack, "rate_bps", &rate, "delay_ms", &rate, "runs", &runs,
+                                 "invalid", &invalid, "metrics", "file_time_s", "whole", &value),
+                     0);
+    assert_string_equal(stack, "quic");
+    assert_true(rate == 10);
+    assert_int_equal(runs, 2);
+    assert_int_equal(invalid, 1);
+    assert_true(json_is_null(json_object_get(value, "ci95")));
+    assert_true(json_is_null(json_object_get(value, "sd")));
+    json_decref(printed);
+    csv = contents(x, "summary.csv");
+    assert_string_equal(csv, "stack,rate_bps,delay_ms,queue_bytes,data,share,metric,window,n,mean,"
+                             "sd,ci95_lo,ci95_hi,min,max\n"
+                             "quic,5000000,10,187500,none,0.5,file_time_s,whole,1,38,,,,38,38\n");
+    free(csv);
+}
+
+static void test_terminal_table(void **state)
+{
+    struct fixture *x = *state;
+    struct fault f;
+    char *line, *rest;
+
+    hand_run_write(x->dir, "a-1", "{\"stack\":\"quic\"}", "[]");
+    hand_run_write(x->dir, "b-1", "{\"media.max-rate\":\"a very long value of a key\"}", "[]");
+    fake_run(x, "c-1", "webrtc", 25, false);
+    assert_int_equal(make(x, false, NULL, &f), 1);
+    contains(x->output, "hand: 3 runs on link sim, 1 invalid");
+    contains(x->output, "4.00 (2.33)");
+    contains(x->output, "a very long value of a key\n");
+    contains(x->output, "invalid: c-1: agent-exit (1; a < b & c)\n");
+    contains(x->output, "/report.html\n");
+    assert_null(strchr(x->output, '\033'));
+    for (line = strtok_r(x->output, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        assert_true(strlen(line) <= 100 || strstr(line, "report.html"));
+    }
+}
+
+static void well_formed(const struct fixture *x, const char *name)
+{
+    char command[4 * RUN_FOLDER_PATH_BYTES];
+
+    if (system("command -v xmllint >/dev/null 2>&1")) {
+        return; /* not on this host; what follows is checked all the same */
+    }
+    snprintf(command, sizeof command, "xmllint --noout '%s/%s'", x->dir, name);
+    assert_int_equal(system(command), 0);
+}
+
+static void test_report_is_whole(void **state)
+{
+    static const char *const figures[] = {"plots/a-1-rates.svg",     "plots/a-1-delay.svg",
+                                          "plots/a-1-cdf.svg",       "plots/a-1-sender_queue.svg",
+                                          "plots/a-1-recovery.svg",  "plots/compare_media.svg",
+                                          "plots/compare_delay.svg", "plots/compare_file.svg"};
+    struct fixture *x = *state;
+    struct fault f = {{0}};
+    char *html;
+
+    hand_run_write(x->dir, "a-1", "{\"stack\":\"quic\"}", "[]");
+    hand_run_write(x->dir, "b-1", "{\"name\":\"it's <b> & \\\"c\\\", _d_\"}", "[]");
+    fake_run(x, "c-1", "webrtc", 25, false);
+    if (system("command -v gnuplot >/dev/null 2>&1")) {
+        print_message("skipped: no gnuplot here\n");
+        skip();
+    }
+    if (make(x, false, TEMPLATES, &f) != 1) {
+        fail_msg("%s", f.text);
+    }
+    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
+        char *svg = contents(x, figures[i]);
+
+        contains(svg, "</svg>");
+        free(svg);
+        well_formed(x, figures[i]);
+    }
+    well_formed(x, "report.html");
+    html = contents(x, "report.html");
+    contains(html, "it's &lt;b&gt; &amp; &quot;c&quot;");
+    contains(html, "a &lt; b &amp; c");
+    contains(html, "1 of 3 runs invalid");
+    contains(html, "data:image/svg+xml;base64,");
+    contains(html, "<td>4.00</td>"); /* file time */
+    for (size_t i = 0; i < catalogue_count; i++) {
+        contains(html, catalogue[i].metric);
+    }
+    assert_null(strstr(html, "src=\"http"));
+    free(html);
+}
+
+static void test_unreducible_run_is_named(void **state)
+{
+    struct fixture *x = *state;
+    struct fault f;
+    char path[2 * RUN_FOLDER_PATH_BYTES];
+
+    hand_run_write(x->dir, "a-1", "{\"stack\":\"quic\"}", "[]");
+    snprintf(path, sizeof path, "%s/a-1/sender.pcap", x->dir);
+    assert_int_equal(truncate(path, 100), 0);
+    assert_int_equal(make(x, false, NULL, &f), 1);
+    contains(x->output, "invalid: a-1: not-reduced");
+    contains(x->output, "sender.pcap: after packet 0");
+}
+
+static void test_no_runs(void **state)
+{
+    struct fixture *x = *state;
+    struct run_folder r = {0};
+    struct fault f;
+
+    assert_int_equal(make(x, false, NULL, &f), ERR_MALFORMED);
+    contains(f.text, "no runs");
+    memcpy(r.dir, x->dir, sizeof r.dir);
+    run_folder_text(&r, "index.json", "{\"runs\":[{\"name\":\"../elsewhere\"}]}");
+    assert_int_equal(make(x, false, NULL, &f), ERR_MALFORMED);
+    contains(f.text, "run 1 has no proper name");
+    run_folder_text(&r, "index.json", "{\"runs\":[");
+    assert_int_equal(make(x, false, NULL, &f), ERR_MALFORMED);
+    contains(f.text, "index.json:1:");
+}
+
+/* What reports say is what the page of definitions says. */
+static void test_every_metric_is_documented(void **state)
+{
+    struct fixture here = {.dir = "analysis"};
+    char *readme = contents(&here, "README.md");
+
+    (void)state;
+    for (size_t i = 0; i < catalogue_count; i++) {
+        contains(readme, catalogue[i].metric);
+    }
+    free(readme);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_summary_statistics),
+        TEST(test_summary_files),
+        TEST(test_terminal_table),
+        TEST(test_report_is_whole),
+        TEST(test_unreducible_run_is_named),
+        TEST(test_no_runs),
+        cmocka_unit_test(test_every_metric_is_documented),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
