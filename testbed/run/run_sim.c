@@ -44,6 +44,7 @@ struct side {
     struct agent_config cfg;
     struct agent_env env;
     struct agent *agent;
+    bool stopped; /* it had not ended by itself at the hard end */
     struct record_csv *records;
     struct witness witness;
     struct prng random;
@@ -287,6 +288,9 @@ static int simulate(struct world *w)
     int rc = simulate_until(w, hard_end);
 
     if (!rc && !sim_all_done(w->sim)) {
+        for (int i = 0; i < SIDES; i++) {
+            w->sides[i].stopped = !agent_done(w->sides[i].agent);
+        }
         sim_stop_agents(w->sim);
         rc = simulate_until(w, ns_add(hard_end, STOP_GRACE));
     }
@@ -301,7 +305,9 @@ static void judge_agent(struct world *w, const struct side *s)
     char detail[160];
 
     if (!agent_done(s->agent)) {
-        error = "still running at the hard end";
+        error = "did not stop when told to at the hard end";
+    } else if (!error && s->stopped) {
+        error = "had to be stopped at the hard end";
     }
     if (!error) {
         return;

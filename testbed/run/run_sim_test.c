@@ -289,7 +289,7 @@ static void unfinished_file_is_named(void **state)
     json_decref(m);
 }
 
-/* No packet ever arrives: the agents give up, and the run says so. */
+/* No packet ever arrives: the receiver waits until it is stopped, and the run says so. */
 static void dead_path_is_named(void **state)
 {
     struct plan_run r = make_run(1);
@@ -302,7 +302,7 @@ static void dead_path_is_named(void **state)
     assert_true(is_invalid(m, "agent-exit"));
     assert_true(is_invalid(m, "media-missing"));
     assert_true(is_invalid(m, "file-unfinished"));
-    assert_int_equal(number(m, "agents", "sender", "exit"), 1);
+    assert_int_equal(number(m, "agents", "receiver", "exit"), 1);
     json_decref(m);
 }
 
