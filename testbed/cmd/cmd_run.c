@@ -72,7 +72,7 @@ static void parse_options(struct options *o, int argc, char **argv)
                "Without a file: scenarios/delayed-file.yaml.\n\n"
                "  run-scenario --link sim\n"
                "  run-scenario scenarios/paper/grid.yaml --runs 10 --link sim\n"
-               "  run-scenario --set path.rate=1mbit --set data.size=endless --set duration=60s\n\n"
+               "  run-scenario --link sim --set path.rate=1mbit --set share=30%\n\n"
                "Exit status: 0 all well, 2 usage or bad scenario, 3 the host lacks something, 4 "
                "runs invalid or failed, 130 interrupted.",
     };

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Exit codes and messages of the subcommands, each in a process of its own. Run from the tree's
+ * root. */
+#include "testbed/cmd/cmd.h"
+#include "testbed/cmd/cmd_test_help.h"
+#include "testbed/cmd/out_dir.h"
+
+#include <argp.h>
+#include <jansson.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <sys/stat.h>
+#include <cmocka.h>
+
+#define ARGS_MAX 8
+
+struct call {
+    int (*run)(int argc, char **argv);
+    const char *args[ARGS_MAX];
+};
+
+static int make_call(void *ctx)
+{
+    struct call *c = ctx;
+    char *argv[ARGS_MAX + 2] = {NULL}, name[] = "muxbed test";
+    int argc = 1;
+
+    argv[0] = name;
+    for (size_t i = 0; i < ARGS_MAX && c->args[i]; i++)
+        argv[argc++] = strdup(c->args[i]);
+    argp_err_exit_status = CMD_EXIT_USAGE;
+    setenv("MUXBED_ROOT", ".", 1);
+    return c->run(argc, argv);
+}
+
+static struct outcome call(struct call c)
+{
+    return in_child(make_call, &c);
+}
+
+static void test_exit_codes(void **state)
+{
+    static const struct {
+        struct call call;
+        int status;
+        const char *out, *err; /* parts */
+    } cases[] = {
+        {{cmd_check, {"scenarios/smoke.yaml"}}, 0, "scenarios/smoke.yaml: good, 1 run\n", ""},
+        {{cmd_check, {"scenarios/smoke.yaml", "nothing.yaml"}}, 2, "good", "nothing.yaml: No such"},
+        {{cmd_check, {NULL}}, 2, "", "a scenario file is needed"},
+        {{cmd_plan, {NULL}}, 0, "delayed-file: 1 run, about 8", ""},
+        {{cmd_plan, {"scenarios/paper/grid.yaml", "--runs", "3"}}, 0, "grid: 27 runs", ""},
+        {{cmd_plan, {"--set", "path.rate=5"}}, 2, "", "--set path.rate=5: path.rate: \"5\" has no"},
+        {{cmd_plan, {"--runs", "0"}}, 2, "", "--runs 0: runs: \"0\" is out of range"},
+        {{cmd_plan, {"--runs", "-1"}}, 2, "", "--runs -1: not a whole number"},
+        {{cmd_plan, {"--seed", "x"}}, 2, "", "--seed x: not a whole number"},
+        {{cmd_plan, {"--only", "x"}}, 2, "", "--only: there is no cell \"x\""},
+        {{cmd_plan, {"--wrong"}}, 2, "", "unrecognized option"},
+        {{cmd_plan, {"a", "b"}}, 2, "", "one scenario file is enough"},
+        {{cmd_list, {NULL}}, 0, "scenarios/paper/grid.yaml", ""},
+        {{cmd_keys, {NULL}}, 0, "media.min-rate = 400kbit\n", ""},
+        {{cmd_keys, {"--markdown"}}, 0, "| `media.min-rate` | rate | 400kbit |", ""},
+        {{cmd_report, {NULL}}, 2, "", "a folder of results is needed"},
+        {{cmd_clean, {"/nonexistent"}}, 2, "", "No such file"},
+        {{cmd_run, {"--link", "magic"}}, 2, "", "allowed: auto, netem, wire, sim"},
+        {{cmd_run, {"README"}}, 2, "", "README: No such file"},
+        {{cmd_run, {"--set", "share=2"}}, 2, "", "--set share=2: share: \"2\" is out of range"},
+        /* beside this test there is no analyze */
+        {{cmd_run, {"--link", "sim"}}, 3, "", "analyze is missing"},
+        {{cmd_report, {"/tmp"}}, 3, "", "analyze is missing"},
+        {{cmd_run, {"--help"}}, 0, "run-scenario --link sim", ""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct outcome o = call(cases[i].call);
+
+        if (o.status != cases[i].status || !strstr(o.out, cases[i].out) ||
+            !strstr(o.err, cases[i].err))
+            print_error("case %zu: status %d\n%s%s", i, o.status, o.out, o.err);
+        assert_int_equal(o.status, cases[i].status);
+        assert_non_null(strstr(o.out, cases[i].out));
+        assert_non_null(strstr(o.err, cases[i].err));
+    }
+}
+
+static void make_run(const char *plan, const char *name, bool scenario, bool done)
+{
+    char dir[CMD_PATH_MAX];
+
+    assert_int_equal(cmd_join(dir, plan, name), 0);
+    assert_int_equal(cmd_make_dirs(dir), 0);
+    if (scenario) {
+        write_file(dir, "scenario.yaml", "x");
+        write_file(dir, "sender.conf", "x");
+    }
+    if (done)
+        write_file(dir, "DONE", "");
+}
+
+static void test_clean(void **state)
+{
+    char plan[CMD_PATH_MAX], target[CMD_PATH_MAX];
+    struct call clean = {cmd_clean, {plan}};
+    struct out_dir busy;
+    struct outcome o;
+
+    (void)state;
+    make_temporary(plan);
+    assert_int_equal(out_dir_open(&busy, plan, "x"), 0);
+    make_run(plan, "all-1", true, true);
+    make_run(plan, "all-2", true, false);
+    make_run(plan, "somebody-elses", false, false);
+    assert_int_equal(cmd_join(target, plan, "link"), 0);
+    assert_int_equal(symlink("all-2", target), 0);
+    o = call(clean);
+    assert_int_equal(o.status, CMD_EXIT_USAGE);
+    assert_non_null(strstr(o.err, "runs are being made there"));
+    assert_true(cmd_exists(plan, "all-2"));
+    out_dir_close(&busy);
+    o = call(clean);
+    assert_int_equal(o.status, CMD_EXIT_OK);
+    assert_non_null(strstr(o.out, "1 incomplete run removed"));
+    assert_true(cmd_exists(plan, "all-1"));
+    assert_false(cmd_exists(plan, "all-2"));
+    assert_true(cmd_exists(plan, "somebody-elses"));
+    assert_int_equal(cmd_remove_tree(plan), 0);
+}
+
+static void test_out_dir(void **state)
+{
+    char base[CMD_PATH_MAX], path[CMD_PATH_MAX];
+    struct out_dir d, second;
+
+    (void)state;
+    make_temporary(base);
+    assert_int_equal(cmd_join(path, base, "a/b/c"), 0);
+    assert_int_equal(out_dir_open(&d, path, "x"), 0);
+    assert_true(out_dir_busy(path));
+    assert_int_equal(out_dir_open(&second, path, "x"), CMD_EXIT_USAGE); /* not empty */
+    out_dir_close(&d);
+    assert_false(out_dir_busy(path));
+    assert_int_equal(out_dir_open(&d, path, "x"), 0); /* empty again */
+    out_dir_close(&d);
+    write_file(path, "file", "x");
+    assert_int_equal(out_dir_open(&d, path, "x"), CMD_EXIT_USAGE);
+    assert_int_equal(cmd_join(path, base, "a/b/c/file"), 0);
+    assert_int_equal(out_dir_open(&d, path, "x"), CMD_EXIT_USAGE); /* no folder */
+    /* without --out: two at the same second do not meet */
+    setenv("MUXBED_ROOT", base, 1);
+    assert_int_equal(cmd_join(path, base, "results"), 0);
+    assert_int_equal(mkdir(path, 0777), 0);
+    assert_int_equal(out_dir_open(&d, NULL, "plan"), 0);
+    assert_int_equal(out_dir_open(&second, NULL, "plan"), 0);
+    assert_string_not_equal(d.path, second.path);
+    assert_non_null(strstr(d.path, "/results/plan-"));
+    out_dir_close(&d);
+    out_dir_close(&second);
+    unsetenv("MUXBED_ROOT");
+    assert_int_equal(cmd_remove_tree(base), 0);
+}
+
+/* build/<flavour>/muxbed or build/muxbed, seen from this test's own place. */
+static bool find_program(char *path)
+{
+    static const char *const up[] = {"../../muxbed", "../../../muxbed"};
+    char self[CMD_PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+    if (n <= 0)
+        return false;
+    self[n] = '\0';
+    *strrchr(self, '/') = '\0';
+    for (size_t i = 0; i < 2; i++) {
+        if (!cmd_join(path, self, up[i]) && !access(path, X_OK))
+            return true;
+    }
+    return false;
+}
+
+static int run_program(void *ctx)
+{
+    char *const *argv = ctx;
+
+    execv(argv[0], argv);
+    return 127;
+}
+
+/* The whole program: a run in virtual time, its summary as JSON, then the report once more. */
+static void test_whole_program(void **state)
+{
+    char program[CMD_PATH_MAX], base[CMD_PATH_MAX], out[CMD_PATH_MAX];
+    char *run[] = {program,
+                   (char[]){"scenarios/smoke.yaml"},
+                   (char[]){"--link=sim"},
+                   (char[]){"--json"},
+                   (char[]){"--quiet"},
+                   (char[]){"--out"},
+                   out,
+                   NULL};
+    char *report[] = {program, (char[]){"report"}, out, NULL};
+    char *unknown[] = {program, (char[]){"unknown"}, NULL};
+    struct outcome o;
+    json_t *summary;
+
+    (void)state;
+    if (!find_program(program)) {
+        print_message("no muxbed has been built beside this test\n");
+        skip();
+    }
+    make_temporary(base);
+    assert_int_equal(cmd_join(out, base, "out"), 0);
+    o = in_child(run_program, run);
+    if (o.status)
+        print_error("%s%s", o.out, o.err);
+    assert_int_equal(o.status, 0);
+    assert_string_equal(o.err, "");
+    summary = json_loads(o.out, 0, NULL);
+    assert_int_equal(json_integer_value(json_object_get(summary, "schema")), 1);
+    assert_int_equal(json_array_size(json_object_get(summary, "cells")), 1);
+    json_decref(summary);
+    assert_true(cmd_exists(out, "report.html"));
+    assert_false(cmd_exists(out, ".running"));
+    o = in_child(run_program, report);
+    assert_int_equal(o.status, 0);
+    assert_non_null(strstr(o.out, "smoke"));
+    o = in_child(run_program, unknown);
+    assert_int_equal(o.status, CMD_EXIT_USAGE);
+    assert_int_equal(cmd_remove_tree(base), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_exit_codes),
+        cmocka_unit_test(test_clean),
+        cmocka_unit_test(test_out_dir),
+        cmocka_unit_test(test_whole_program),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
