@@ -187,6 +187,9 @@ static void what_is_written_parses_again(void **state)
     p.extensions[0] = (struct rtp_extension){.id = 1, .len = 3, .data = data};
     p.extensions[1] = (struct rtp_extension){.id = 14, .len = 16, .data = data};
     round_trip(&p);
+    p.extension_count = 1; /* four bytes: nothing to pad */
+    round_trip(&p);
+    p.extension_count = 2;
     p.extensions[1].id = 15; /* only in the two-byte form */
     round_trip(&p);
     p.extensions[1] = (struct rtp_extension){.id = 2, .len = 0, .data = data};
@@ -221,6 +224,9 @@ static void counters_unwrap_to_the_nearest_value(void **state)
     assert_int_equal(rtp_unwrap16(&u, 65530), 65530);
     assert_int_equal(rtp_unwrap16(&u, 3), 65539);
     assert_int_equal(rtp_unwrap16(&u, 65535), 65535); /* late: newest stays */
+    assert_int_equal(rtp_unwrap16(&u, 35539), 35539);
+    assert_int_equal(rtp_unwrap16(&u, 20003), 85539);
+    u.newest = 65539;
     assert_int_equal(rtp_unwrap16(&u, 4), 65540);
     assert_int_equal(rtp_unwrap16(&u, 32771), 98307);
     assert_int_equal(rtp_unwrap16(&u, 10), 65546); /* 32761 back, not 32775 on */
