@@ -134,7 +134,7 @@ static double repay(struct encoder *e, double mean_bytes)
 
 /* Size before rounding. Section 5.2: within a transient sizes carry no noise. A transient lasts
  * K_d frames, and longer where the floor does not let these repay the key frame. */
-static double statistical_bytes(struct encoder *e, double noise, bool key)
+static double statistical_bytes(struct encoder *e, double size_noise, bool key)
 {
     double mean_bytes = (double)e->rate / (8.0 * (double)e->cfg.fps);
 
@@ -149,7 +149,7 @@ static double statistical_bytes(struct encoder *e, double noise, bool key)
         e->transient_left -= e->transient_left > 0;
         return bytes;
     }
-    return mean_bytes * (1 + noise);
+    return mean_bytes * (1 + size_noise);
 }
 
 static double noise(struct encoder *e)
