@@ -26,6 +26,9 @@
 #define RTT_DROP_INTERVAL NS_PER_S
 #define RTT_DROP_FRACTION 0.8
 #define RTT_DROP_FLOOR 5000
+/* Arrival times come from the peer: beyond 36 years either way they are nonsense, and the sums
+ * formed from them could overflow. */
+#define ARRIVAL_MAX (INT64_C(1) << 60)
 /* received packets of one feedback that are brought into the order of arrival at a time */
 #define SORT_MAX 256
 
@@ -150,12 +153,14 @@ static void detector_reset(struct gcc *g)
 
 /* What one feedback says, besides what the parts themselves remember. */
 struct digest {
-    size_t received;
-    ns_t last_arrival;
-    ns_t least_rtt; /* NS_NEVER: none */
     bps_t probe;    /* 0: none */
     bool recovered; /* from underuse, with which every overuse ends */
 };
+
+static bool is_received(const struct cc_packet *p)
+{
+    return !p->lost && p->arrival > -ARRIVAL_MAX && p->arrival < ARRIVAL_MAX;
+}
 
 static void take_received(struct gcc *g, const struct cc_packet *p, struct digest *d, ns_t now)
 {
@@ -182,7 +187,7 @@ static void take_packets(struct gcc *g, const struct cc_packet *packets, size_t 
 
     for (size_t i = 0; i < n; i++) {
         size_t at = count;
-        if (packets[i].lost) {
+        if (!is_received(&packets[i])) {
             continue;
         }
         for (; at > 0 && order[at - 1]->arrival > packets[i].arrival; at--) {
@@ -220,13 +225,13 @@ static void take_rtt(struct gcc *g, const struct cc_packet *packets, size_t n, n
     bool any = false;
 
     for (size_t i = 0; i < n; i++) {
-        if (!packets[i].lost) {
+        if (is_received(&packets[i])) {
             last_arrival = any ? ns_max(last_arrival, packets[i].arrival) : packets[i].arrival;
             any = true;
         }
     }
     for (size_t i = 0; i < n; i++) {
-        if (!packets[i].lost) {
+        if (is_received(&packets[i])) {
             ns_t pending = last_arrival - packets[i].arrival;
             least = ns_min(least, now - packets[i].sent - pending);
         }
@@ -285,7 +290,7 @@ static void on_feedback(struct cc *c, const struct cc_packet *packets, size_t n,
         return;
     }
     for (size_t i = 0; i < n && !received; i++) {
-        received = !packets[i].lost;
+        received = is_received(&packets[i]);
     }
     probe_controller_app_limited(&g->probes, g->alr.since, now);
     take_losses(g, packets, n, now);

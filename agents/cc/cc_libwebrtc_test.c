@@ -169,6 +169,25 @@ static void takes_feedback_of_any_size(void **state)
     cc_free(c);
 }
 
+static void survives_arrival_times_beyond_all_sense(void **state)
+{
+    static const ns_t arrivals[] = {
+        INT64_MAX, INT64_MIN, INT64_MAX / 2, INT64_MIN / 2, INT64_MAX / 9, 0, -1, INT64_MIN / 9};
+    struct cc *c = start();
+
+    (void)state;
+    for (int i = 0; i < 1000; i++) {
+        struct cc_packet p = {.sent = i * 7 * MS,
+                              .arrival = arrivals[i * i % 8],
+                              .bytes = 1200,
+                              .probe = CC_NO_PROBE};
+        cc_on_sent(c, 1200, p.sent);
+        cc_on_feedback(c, &p, 1, 20 * MS, p.sent + 20 * MS);
+        assert_true(cc_target(c) >= config.min_rate && cc_target(c) <= config.max_rate);
+    }
+    cc_free(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -179,6 +198,7 @@ int main(void)
         cmocka_unit_test(silence_of_the_receiver_lowers_the_rate),
         cmocka_unit_test(an_idle_sender_is_not_punished),
         cmocka_unit_test(takes_feedback_of_any_size),
+        cmocka_unit_test(survives_arrival_times_beyond_all_sense),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

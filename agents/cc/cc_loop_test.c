@@ -159,7 +159,7 @@ static void take_report(struct loop *l)
             continue; /* a gap of three packets counts as a loss */
         }
         packets[n++] = (struct cc_packet){.sent = p->sent,
-                                          .arrival = p->arrival + 12345 * NS_PER_S,
+                                          .arrival = there ? p->arrival + 12345 * NS_PER_S : 0,
                                           .bytes = p->bytes,
                                           .lost = !there,
                                           .probe = p->probe};

@@ -61,7 +61,7 @@ static void adapt_threshold(struct trendline *t, ns_t arrival)
     if (size > t->threshold + THRESHOLD_SKIP) {
         return;
     }
-    step_ms = fmin(step_ms, THRESHOLD_STEP_MAX_MS);
+    step_ms = fmin(fmax(step_ms, 0), THRESHOLD_STEP_MAX_MS);
     t->threshold += (size < t->threshold ? K_DOWN : K_UP) * (size - t->threshold) * step_ms;
     t->threshold = fmin(fmax(t->threshold, THRESHOLD_MIN), THRESHOLD_MAX);
 }
