@@ -277,7 +277,7 @@ static int poll_plain(struct quic_agent *q, struct dgram *out, ns_t now)
     int64_t last;
     ngtcp2_ssize n;
 
-    if (!c->conn) {
+    if (!c->conn || (c->server && now < quic_conn_ack_due(c))) {
         return 0;
     }
     before = quic_current_enter(&c->current, now);
@@ -328,7 +328,11 @@ static ns_t deadline_op(const struct agent *a)
     if (q->phase == PHASE_DONE) {
         return NS_NEVER;
     }
-    t = ns_min(quic_conn_deadline(&q->conn), end_time(q));
+    t = quic_conn_deadline(&q->conn);
+    if (!q->sender && !q->conn.closing && quic_conn_ack_due(&q->conn) > q->now) {
+        t = quic_conn_ack_due(&q->conn); /* ngtcp2's own timer would be earlier */
+    }
+    t = ns_min(t, end_time(q));
     if (q->phase == PHASE_DRAIN) {
         t = ns_min(t, q->drain_until);
     }

@@ -21,9 +21,11 @@
 #define KEEP_ALIVE (10 * NS_PER_S)
 #define HANDSHAKE_TIMEOUT (30 * NS_PER_S)
 /* An acknowledgement after so many packets or so long; at once when there is a gap (RFC 9000
- * section 13.2). Rate control wants feedback every few tens of ms, not every other packet. */
+ * section 13.2). Rate control wants feedback every few tens of ms, not every other packet. The
+ * delay promised to the peer has some room for a late timer. */
 #define ACK_THRESHOLD 8
-#define MAX_ACK_DELAY (20 * NS_PER_MS)
+#define ACK_DELAY (20 * NS_PER_MS)
+#define MAX_ACK_DELAY (25 * NS_PER_MS)
 #define CLOSE_COPIES 3
 #define CLOSE_INTERVAL_MIN (20 * NS_PER_MS)
 #define CLOSE_INTERVAL_MAX (100 * NS_PER_MS)
@@ -218,6 +220,13 @@ static void packet_hook(void *ctx, int64_t packet)
     struct quic_conn *c = ctx;
 
     c->rx_packet = packet;
+    c->rx_gap |= packet != c->rx_expected;
+    if (packet >= c->rx_expected) {
+        c->rx_expected = packet + 1;
+    }
+    if (c->rx_unacked++ == 0) {
+        c->rx_first = c->current.now;
+    }
 }
 
 /* ---- making it ---- */
@@ -484,6 +493,13 @@ void quic_conn_expire(struct quic_conn *c, ns_t now)
     quic_current_leave(before);
 }
 
+ns_t quic_conn_ack_due(const struct quic_conn *c)
+{
+    bool now = !c->handshake_done || !c->rx_unacked || c->rx_gap || c->rx_unacked >= ACK_THRESHOLD;
+
+    return now ? 0 : c->rx_first + ACK_DELAY;
+}
+
 ns_t quic_conn_smoothed_rtt(const struct quic_conn *c)
 {
     ngtcp2_conn_info info;
@@ -510,6 +526,8 @@ void quic_conn_sent(struct quic_conn *c, struct dgram *out, size_t len,
     out->ecn = 0;
     out->arrival = now;
     out->len = len;
+    c->rx_unacked = 0;
+    c->rx_gap = false;
     c->datagrams_out++;
     c->bytes_out += len;
     record_put(c->env->rec, RECORD_PACKET_SENT, now, parts->packet, (int64_t)len, parts->rtp_bytes,

@@ -64,6 +64,12 @@ struct quic_conn {
     size_t streams_to_return; /* closed streams of the peer not yet given back as credit */
     int64_t rx_packet;        /* last 1-RTT packet number in the datagram being read */
 
+    /* What a server has received and not acknowledged yet. */
+    int64_t rx_expected; /* packet number */
+    unsigned rx_unacked;
+    ns_t rx_first; /* when the first of these came */
+    bool rx_gap;
+
     bool sent_eliciting; /* the packet just written was ack-eliciting */
     size_t sent_bytes;   /* and its length */
 
@@ -91,6 +97,10 @@ int quic_conn_connect(struct quic_conn *c, ns_t now);
 int quic_conn_recv(struct quic_conn *c, const struct dgram *d, ns_t now);
 ns_t quic_conn_deadline(const struct quic_conn *c);
 void quic_conn_expire(struct quic_conn *c, ns_t now);
+/* Until when a server may leave what it has received unacknowledged; <= now when it should write
+ * now. ngtcp2 itself would acknowledge after an eighth of the round trip, which on short paths is
+ * every other packet. */
+ns_t quic_conn_ack_due(const struct quic_conn *c);
 /* Records a written datagram; bytes of RTP, data and padding in it as known to the owner. packet is
  * the number of its 1-RTT packet or RECORD_NONE. */
 struct quic_conn_parts {
