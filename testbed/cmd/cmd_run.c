@@ -89,7 +89,7 @@ static int make_report(const struct options *o, const struct executor *e)
                                   o->json ? e->out : NULL, NULL};
     int status = executor_spawn(report, o->quiet && !o->json ? -1 : STDOUT_FILENO);
 
-    if (status && !executor_interrupted())
+    if (status && status != CMD_EXIT_RUNS && !executor_interrupted())
         fprintf(stderr, "muxbed: analyze report ended with status %d\n", status);
     return status;
 }

@@ -193,7 +193,7 @@ static void test_invalid_manifests(void **state)
         {"{\"invalid\":[{\"reason\":\"agent-exit\",\"count\":1,\"detail\":\"x\"},{\"reason\":\"b\"}"
          "]}",
          "agent-exit (x), b", true},
-        {"{}", "no manifest", true},
+        {"{}", "manifest.json: has no list", true},
         {"{", "manifest.json: ", true},
     };
     char dir[CMD_PATH_MAX], why[100];

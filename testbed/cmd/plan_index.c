@@ -58,27 +58,32 @@ static void list_reasons(const json_t *invalid, char *text, size_t len)
     }
 }
 
-bool plan_index_invalid(const char *dir, char *text, size_t len)
+/* Whether a document of the run lists reasons for being invalid, or cannot be read. */
+static bool lists_reasons(const char *dir, const char *file, char *text, size_t len)
 {
     char path[CMD_PATH_MAX];
-    json_error_t error;
-    json_t *manifest, *invalid;
+    json_error_t error = {.text = "path too long"};
+    json_t *doc = cmd_join(path, dir, file) ? NULL : json_load_file(path, 0, &error);
+    json_t *invalid = json_object_get(doc, "invalid");
     bool bad = true;
 
-    snprintf(text, len, "no manifest");
-    if (cmd_join(path, dir, "manifest.json"))
-        return true;
-    manifest = json_load_file(path, 0, &error);
-    invalid = json_object_get(manifest, "invalid");
-    if (!manifest) {
-        snprintf(text, len, "manifest.json: %s", error.text);
-    } else if (json_is_array(invalid)) {
+    text[0] = '\0';
+    if (json_is_array(invalid)) {
         bad = json_array_size(invalid) > 0;
-        text[0] = '\0';
         list_reasons(invalid, text, len);
+    } else {
+        snprintf(text, len, "%s: %s", file, doc ? "has no list \"invalid\"" : error.text);
     }
-    json_decref(manifest);
+    json_decref(doc);
     return bad;
+}
+
+bool plan_index_invalid(const char *dir, char *text, size_t len)
+{
+    /* The reducer repeats the manifest's reasons and adds what only the records show. */
+    if (cmd_exists(dir, "metrics.json"))
+        return lists_reasons(dir, "metrics.json", text, len);
+    return lists_reasons(dir, "manifest.json", text, len);
 }
 
 /* A name from the index that stays inside the plan's folder. */

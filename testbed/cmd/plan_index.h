@@ -11,7 +11,8 @@
 /* Writes dir/index.json with those runs of the plan that are complete (have a DONE), replacing an
  * older one in one step. Returns 0, ERR_OS or ERR_NOMEM. */
 int plan_index_write(const char *dir, const struct plan *plan);
-/* Whether the run in dir is invalid or cannot be judged; the reasons go to text. */
+/* Whether the run in dir is invalid or cannot be judged, by its metrics.json or else its
+ * manifest.json; the reasons go to text. */
 bool plan_index_invalid(const char *dir, char *text, size_t len);
 /* Calls each with the path of every run that dir/index.json names, in its order, until one call
  * does not return 0. Returns that value, or ERR_OS / ERR_MALFORMED with one line in message. */

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -43,19 +44,30 @@ static double seconds_left(const struct progress *p, ns_t done, ns_t now)
     return ns_to_s(now - p->started) * ns_to_s(p->expected_total - done) / ns_to_s(done);
 }
 
+/* Shows one line, cut to the terminal's width: a wrapped line could not be cleared again. */
+static void draw(const char *line)
+{
+    struct winsize size;
+    int width = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) || size.ws_col == 0 ? 80 : size.ws_col;
+
+    fprintf(stderr, CLEAR_LINE "%.*s", width - 1, line);
+}
+
 void progress_time(struct progress *p, ns_t run_time)
 {
     ns_t now = wall_now(), expected = scenario_expected_duration(&p->run->scenario);
-    double left = seconds_left(p, p->expected_done + ns_min(run_time, expected), now);
+    double left = seconds_left(p, ns_add(p->expected_done, ns_min(run_time, expected)), now);
+    char line[320], rest[40] = "";
 
     if (p->quiet || !p->terminal || (p->shown && now - p->shown < REDRAW_INTERVAL))
         return;
     p->shown = now;
-    fprintf(stderr, CLEAR_LINE "run %zu of %zu  %s  %.0f of about %.0f s, %.0f s real", p->index,
-            p->count, p->run->name, ns_to_s(run_time), ns_to_s(expected),
-            ns_to_s(now - p->run_started));
     if (left >= 0)
-        fprintf(stderr, ", about %.0f s left", left);
+        snprintf(rest, sizeof(rest), ", about %.0f s left", left);
+    snprintf(line, sizeof(line), "run %zu of %zu  %.0f of about %.0f s, %.0f s real%s  %s",
+             p->index, p->count, ns_to_s(run_time), ns_to_s(expected),
+             ns_to_s(now - p->run_started), rest, p->run->name);
+    draw(line);
 }
 
 void progress_end(struct progress *p, const char *outcome, const char *text)
