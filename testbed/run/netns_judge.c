@@ -92,15 +92,10 @@ static void judge_wire(struct netns_run *r)
             w->realtime ? "" : "; without real-time priority");
 }
 
-static int judge_network(struct netns_run *r)
+static void judge_network(struct netns_run *r)
 {
-    struct chain_losses l;
-    int rc = chain_losses(r->chain, &l, r->m);
-
-    if (!rc) {
-        invalid(r, "qdisc-drops-unexpected", l.qdisc_drops + l.iface_drops, "first at %s", l.where);
-    }
-    return rc;
+    invalid(r, "qdisc-drops-unexpected", r->losses.qdisc_drops + r->losses.iface_drops,
+            "first at %s", r->losses.where);
 }
 
 static int64_t look(struct netns_run *r, const char *role, const char *kind,
@@ -156,18 +151,14 @@ static void judge_clock(struct netns_run *r)
             "the wall clock moved by %.3f ms against the monotonic one", ns_to_ms(step));
 }
 
-int netns_judge(struct netns_run *r)
+void netns_judge(struct netns_run *r)
 {
-    int rc = judge_network(r);
-
-    if (!rc) {
-        judge_agents(r);
-        judge_captures(r);
-        judge_wire(r);
-        judge_flows(r);
-        judge_clock(r);
-    }
-    return rc;
+    judge_network(r);
+    judge_agents(r);
+    judge_captures(r);
+    judge_wire(r);
+    judge_flows(r);
+    judge_clock(r);
 }
 
 static void put_link(const struct record_sink *sink, const char *name, ns_t time,

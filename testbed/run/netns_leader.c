@@ -112,9 +112,13 @@ static int wind_up(struct netns_run *r)
     int rc = netns_capture_finish(r);
 
     rc = rc ? rc : chain_counters(r->chain, &r->links[0], &r->links[1], r->m);
+    rc = rc ? rc : chain_losses(r->chain, &r->losses, r->m);
     rc = rc ? rc : netns_wire_finish(r);
-    rc = rc ? rc : netns_judge(r);
-    rc = rc ? rc : netns_write_links(r);
+    if (rc) {
+        return rc;
+    }
+    netns_judge(r);
+    rc = netns_write_links(r);
     if (!rc && (manifest_write(&r->manifest, r->opt->dir) || manifest_write_done(r->opt->dir))) {
         rc = message_set(r->m, ERR_OS, "%.180s: %s", r->opt->dir, strerror(errno));
     }

@@ -45,6 +45,7 @@ struct netns_run {
     struct service wire, capture; /* wire: only with RUN_LINK_WIRE */
     struct wire_report wire_report;
     struct chain_link base[2], links[2]; /* forward, backward: at the start, at the end */
+    struct chain_losses losses;          /* at the end */
     struct netns_run_timing timing;
     ns_t start;             /* CLOCK_MONOTONIC at run time 0 */
     ns_t wall_offset_start; /* wall clock minus monotonic clock */
@@ -80,7 +81,7 @@ int netns_agents_release(struct netns_run *r);
 int netns_agents_wait(struct netns_run *r);
 
 /* netns_judge.c: what came of it, into the manifest and testbed.*.csv. */
-int netns_judge(struct netns_run *r);
+void netns_judge(struct netns_run *r);
 int netns_write_links(struct netns_run *r);
 
 /* netns_leader.c: the whole run, in a process of its own. */

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Each thing that makes a run untrustworthy is named, with its count; and nothing else is. */
+#include "testbed/run/netns_run.h"
+
+#include "testbed/wire/realtime.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+static char folder[] = "/tmp/netns_judge_test_XXXXXX";
+
+/* A run of a file and media in which all went well. */
+struct fixture {
+    struct plan_run run;
+    struct run_options opt;
+    struct netns_run r;
+};
+
+static void write_records(const char *name, const char *text)
+{
+    char path[128];
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    f = fopen(path, "we");
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+    char command[64];
+
+    (void)state;
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    return system(command);
+}
+
+static int set_up(void **state)
+{
+    static struct fixture f;
+
+    f = (struct fixture){
+        .run = {.scenario = {.media = true, .data = AGENT_DATA_FILE}},
+        .opt = {.dir = folder},
+        .r = {.topo = {.kind = TOPOLOGY_WIRE},
+              .manifest = {.duration = NS_PER_S},
+              .sides = {{.name = "sender"}, {.name = "receiver"}},
+              .links = {{.out_packets = 100}, {.out_packets = 50}},
+              .wire_report = {.eastward = {.in_frames = 100, .out_frames = 100},
+                              .westward = {.in_frames = 50, .out_frames = 50},
+                              .late_p99 = 200 * NS_PER_US,
+                              .realtime = 1},
+              .wall_offset_start = realtime_wall_offset()},
+    };
+    f.r.run = &f.run;
+    f.r.opt = &f.opt;
+    write_records("receiver.rtp_received.csv", "time_ns,seq\n1,1\n");
+    write_records("sender.file.csv", "time_ns,event,digest,intact\n1,0,,\n2,1,77,\n");
+    write_records("receiver.file.csv", "time_ns,event,digest,intact\n1,0,,\n2,1,77,1\n");
+    *state = &f;
+    return 0;
+}
+
+/* The only reason there is. */
+static void expect(struct fixture *f, const char *reason, int64_t count, const char *detail)
+{
+    const struct manifest *m = &f->r.manifest;
+
+    netns_judge(&f->r);
+    assert_int_equal(m->invalid_count, 1);
+    assert_string_equal(m->invalid[0].reason, reason);
+    assert_int_equal(m->invalid[0].count, count);
+    if (!strstr(m->invalid[0].detail, detail)) {
+        fail_msg("\"%s\" does not say \"%s\"", m->invalid[0].detail, detail);
+    }
+}
+
+static void test_a_good_run(void **state)
+{
+    struct fixture *f = *state;
+
+    f->r.sides[NETNS_SENDER].capture.packets = 40;
+    netns_judge(&f->r);
+    assert_int_equal(f->r.manifest.invalid_count, 0);
+    assert_int_equal(f->r.manifest.sender_capture.packets, 40);
+    assert_true(f->r.manifest.wall_end_ns > f->r.manifest.monotonic_end_ns);
+}
+
+static void test_agent_exit(void **state)
+{
+    struct fixture *f = *state;
+
+    f->r.manifest.receiver = (struct manifest_agent){.exit_status = 3, .error = "no such thing"};
+    expect(f, "agent-exit", 1, "receiver: no such thing");
+}
+
+static void test_agent_timeout(void **state)
+{
+    struct fixture *f = *state;
+
+    f->r.sides[NETNS_SENDER].timed_out = true;
+    f->r.manifest.sender = (struct manifest_agent){.exit_status = 137, .error = "killed"};
+    expect(f, "agent-timeout", 1, "sender");
+}
+
+static void test_capture_drops(void **state)
+{
+    struct fixture *f = *state;
+
+    f->r.sides[NETNS_RECEIVER].capture.dropped = 7;
+    expect(f, "capture-drops", 7, "receiver.pcap");
+}
+
+static void test_oversize(void **state)
+{
+    struct fixture *f = *state;
+
+    f->r.sides[NETNS_SENDER].capture =
+        (struct capture_live_stats){.packets = 9, .oversize = 2, .longest = 48000};
+    expect(f, "oversize-packet", 2, "48000");
+}
+
+static void test_qdisc_drops(void **state)
+{
+    struct fixture *f = *state;
+
+    f->r.losses =
+        (struct chain_losses){.qdisc_drops = 3, .iface_drops = 1, .where = "router2 qdisc netem"};
+    expect(f, "qdisc-drops-unexpected", 4, "router2 qdisc netem");
+}
+
+static void test_wire_drops(void **state)
+{
+    struct fixture *f = *state;
+
+    f->r.wire_report.westward.in_frames = 48;
+    f->r.wire_report.westward.kernel_drops = 2;
+    expect(f, "wire-drops", 2, "backward: 2 receive buffer");
+}
+
+static void test_wire_never_saw(void **state)
+{
+    struct fixture *f = *state;
+
+    f->r.wire_report.eastward.in_frames = 95;
+    expect(f, "wire-drops", 5, "forward: left the shaper");
+}
+
+static void test_wire_late(void **state)
+{
+    struct fixture *f = *state;
+
+    f->r.wire_report.late_p99 = 1500 * NS_PER_US;
+    f->r.wire_report.realtime = 0;
+    expect(f, "wire-late", 1, "p99 1.500 ms, maximum 0.000 ms; without real-time priority");
+}
+
+static void test_netem_needs_no_wire(void **state)
+{
+    struct fixture *f = *state;
+
+    f->r.topo.kind = TOPOLOGY_NETEM;
+    f->r.wire_report = (struct wire_report){.late_p99 = NS_PER_S};
+    netns_judge(&f->r);
+    assert_int_equal(f->r.manifest.invalid_count, 0);
+}
+
+static void test_file_unfinished(void **state)
+{
+    struct fixture *f = *state;
+
+    write_records("receiver.file.csv", "time_ns,event,digest,intact\n1,0,,\n");
+    expect(f, "file-unfinished", 1, "had not arrived");
+}
+
+static void test_file_damaged(void **state)
+{
+    struct fixture *f = *state;
+
+    write_records("receiver.file.csv", "time_ns,event,digest,intact\n2,1,78,\n");
+    expect(f, "file-damaged", 1, "not the one sent");
+}
+
+static void test_media_missing(void **state)
+{
+    struct fixture *f = *state;
+
+    write_records("receiver.rtp_received.csv", "time_ns,seq\n");
+    expect(f, "media-missing", 1, "no RTP packet");
+}
+
+static void test_clock_step(void **state)
+{
+    struct fixture *f = *state;
+
+    f->r.wall_offset_start -= 5 * NS_PER_MS;
+    expect(f, "clock-step", 1, "moved by 5.0");
+}
+
+#define CASE(f) cmocka_unit_test_setup(f, set_up)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(test_a_good_run),          CASE(test_agent_exit),      CASE(test_agent_timeout),
+        CASE(test_capture_drops),       CASE(test_oversize),        CASE(test_qdisc_drops),
+        CASE(test_wire_drops),          CASE(test_wire_never_saw),  CASE(test_wire_late),
+        CASE(test_netem_needs_no_wire), CASE(test_file_unfinished), CASE(test_file_damaged),
+        CASE(test_media_missing),       CASE(test_clock_step),
+    };
+
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
