@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -229,6 +230,6 @@ const int64_t *table_column(const struct table *t, const char *column)
             return &t->values[i * t->rows];
         }
     }
-    assert(!"column of the schema");
+    assert(false); /* not a column of the schema */
     return NULL;
 }

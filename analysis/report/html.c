@@ -179,11 +179,11 @@ static const struct {
     {"file time, s", "file_time_s", "whole"},
     {"over ideal", "file_time_ratio", "whole"},
     {"media before, Mbit/s", "media_throughput_bps", "before"},
-    {"media during", "media_throughput_bps", "during"},
-    {"media after", "media_throughput_bps", "after"},
+    {"media during, Mbit/s", "media_throughput_bps", "during"},
+    {"media after, Mbit/s", "media_throughput_bps", "after"},
     {"delay p50, ms", "media_owd_ms_p50", "during"},
-    {"p95", "media_owd_ms_p95", "during"},
-    {"p99", "media_owd_ms_p99", "during"},
+    {"delay p95, ms", "media_owd_ms_p95", "during"},
+    {"delay p99, ms", "media_owd_ms_p99", "during"},
     {"sender queue p95, ms", "media_sender_queue_ms_p95", "during"},
     {"link use, %", "link_utilisation_ratio", "during"},
 };
@@ -206,7 +206,8 @@ static void put_overview(struct page *g)
 {
     const struct plan_results *p = g->p;
 
-    fputs("<h2>Key numbers</h2>\n<div class=\"scroll\"><table><tr><th>cell</th><th>valid runs</th>",
+    fputs("<h2>Key numbers</h2>\n<div class=\"scroll\"><table "
+          "class=\"wide\"><tr><th>cell</th><th>valid runs</th>",
           g->f);
     for (size_t k = 0; k < OVERVIEW_COLUMNS; k++) {
         fprintf(g->f, "<th>%s</th>", overview[k].head);

@@ -20,6 +20,7 @@ const char html_text_style[] =
     "td{font-variant-numeric:tabular-nums;white-space:nowrap}\n"
     "td.l{white-space:normal}\n"
     ".ci,.unit{color:#6e7781;font-size:.8em}\n"
+    ".wide{font-size:.8rem}.wide th,.wide td{padding:.3rem .35rem}.wide .ci{display:block}\n"
     ".ok{border-left:4px solid #009e73;background:#eefaf6;padding:.5rem .9rem}\n"
     ".bad{border-left:4px solid #d55e00;background:#fff3ec;padding:.5rem .9rem}\n"
     "figure{margin:1.25rem 0}\n"

@@ -124,7 +124,7 @@ RUN_FOLDER_UNUSED static size_t run_folder_frame(uint8_t *out, size_t room, bool
     buf_put_u16(&w, (uint16_t)(udp_bytes + 8));
     buf_put_u16(&w, 0);
     for (size_t i = 0; i < udp_bytes; i++) {
-        buf_put_u8(&w, i < 8 ? (uint8_t)(id >> 8 * i) : (uint8_t)i);
+        buf_put_u8(&w, (uint8_t)((i < 8 ? id >> 8 * i : i) & 255));
     }
     assert(!w.failed);
     return buf_len(&w);
