@@ -55,7 +55,7 @@ static void signals_to_interrupt(sigset_t *set)
 
 /* What a child does before its work: out of our process group, so that the terminal's Ctrl-C
  * reaches only us, and not longer alive than we are. */
-static void become_child(const sigset_t *mask)
+static void become_child(pid_t parent, const sigset_t *mask)
 {
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -64,7 +64,7 @@ static void become_child(const sigset_t *mask)
     signal(SIGHUP, SIG_DFL);
     signal(SIGPIPE, SIG_DFL);
     sigprocmask(SIG_SETMASK, mask, NULL);
-    if (getppid() == 1)
+    if (getppid() != parent)
         _exit(CMD_EXIT_INTERRUPTED);
 }
 
@@ -164,7 +164,7 @@ static int run_in_child(const struct executor *e, const struct plan *plan,
 {
     sigset_t blocked, mask;
     int fds[2], status;
-    pid_t pid;
+    pid_t parent = getpid(), pid;
 
     if (pipe2(fds, O_CLOEXEC)) {
         snprintf(error, len, "pipe: %s", strerror(errno));
@@ -176,7 +176,7 @@ static int run_in_child(const struct executor *e, const struct plan *plan,
     pid = fork();
     if (pid == 0) {
         close(fds[0]);
-        become_child(&mask);
+        become_child(parent, &mask);
         _exit(child_run(e, plan, run, dir, fds[1]));
     }
     close(fds[1]);
@@ -199,14 +199,14 @@ int executor_spawn(const char *const *argv, int out_fd)
 {
     sigset_t blocked, mask;
     int status;
-    pid_t pid;
+    pid_t parent = getpid(), pid;
 
     signals_to_interrupt(&blocked);
     sigprocmask(SIG_BLOCK, &blocked, &mask);
     fflush(NULL);
     pid = fork();
     if (pid == 0) {
-        become_child(&mask);
+        become_child(parent, &mask);
         if (out_fd < 0)
             out_fd = open("/dev/null", O_WRONLY);
         dup2(out_fd, STDOUT_FILENO);
