@@ -108,7 +108,6 @@ static ns_t toy_deadline(const struct agent *a)
 static int toy_expire(struct agent *a, ns_t now)
 {
     struct toy *t = toy(a);
-
     t->expires++;
     if (t->log) {
         t->log[strlen(t->log)] = (char)('0' + t->local.ip[2]);
