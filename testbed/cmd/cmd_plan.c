@@ -38,9 +38,11 @@ static void print_plan(const struct plan *plan)
         printf("%4zu  %-*s  %10" PRId64 "  %7.1f s\n", i + 1, (int)width, run->name,
                run->scenario.seed, ns_to_s(duration));
     }
-    printf("\n%s: %zu run%s, about %.0f s (%.1f h) in real time\n", plan->base.name,
-           plan->run_count, plan->run_count == 1 ? "" : "s", ns_to_s(total),
-           ns_to_s(total) / 3600.0);
+    printf("\n%s: %zu run%s, about %.0f s", plan->base.name, plan->run_count,
+           plan->run_count == 1 ? "" : "s", ns_to_s(total));
+    if (total > 3600 * NS_PER_S)
+        printf(" (%.1f h)", ns_to_s(total) / 3600.0);
+    puts(" in real time");
 }
 
 int cmd_plan(int argc, char **argv)
