@@ -302,10 +302,11 @@ static int simulate(struct world *w)
 static void judge_agent(struct world *w, const struct side *s)
 {
     const char *error = agent_error(s->agent);
+    bool timed_out = !agent_done(s->agent);
     char detail[160];
 
-    if (!agent_done(s->agent)) {
-        error = "did not stop when told to at the hard end";
+    if (timed_out) {
+        error = "did not end when told to";
     } else if (!error && s->stopped) {
         error = "had to be stopped at the hard end";
     }
@@ -315,7 +316,7 @@ static void judge_agent(struct world *w, const struct side *s)
     s->outcome->exit_status = 1;
     snprintf(s->outcome->error, sizeof s->outcome->error, "%s", error);
     snprintf(detail, sizeof detail, "%s: %s", s->role, error);
-    manifest_add_invalid(&w->manifest, "agent-exit", 1, detail);
+    manifest_add_invalid(&w->manifest, timed_out ? "agent-timeout" : "agent-exit", 1, detail);
 }
 
 static void judge_flows(struct world *w)
