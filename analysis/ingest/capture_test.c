@@ -3,7 +3,7 @@
 
 #include "agents/base/err.h"
 #include "analysis/ingest/udp.h"
-#include "analysis/testdata/run_folder_test.h"
+#include "analysis/ingest/run_folder_test.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
  * when the join manages less than a million packets or the reader less than 50 MB a second of CPU
  * time. */
 #include "analysis/ingest/run_data.h"
-#include "analysis/testdata/run_folder_test.h"
+#include "analysis/ingest/run_folder_test.h"
 
 #include <time.h>
 

@@ -2,7 +2,7 @@
 #include "analysis/metrics/reduce.h"
 
 #include "agents/base/err.h"
-#include "analysis/testdata/hand_run_test.h"
+#include "analysis/ingest/hand_run_test.h"
 
 #include <jansson.h>
 #include <math.h>

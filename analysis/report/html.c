@@ -41,8 +41,9 @@ static const struct {
                          "How fast media uses what the file left free: mean throughput of each "
                          "full second after the last file byte arrived."},
     [FIGURE_COMPARE_MEDIA] = {"Media throughput of all cells",
-                              "Media throughput of all cells: mean and 95 % confidence interval "
-                              "over the valid repetitions."},
+                              "Media throughput of all cells before, during and after the "
+                              "transfer (without one, \"during\" is the whole run): mean and 95 % "
+                              "confidence interval over the valid repetitions."},
     [FIGURE_COMPARE_DELAY] = {"One-way delay of all cells",
                               "One-way delay of media during the transfer (without one: in the "
                               "whole run): means of the runs' quantiles and 95 % confidence "

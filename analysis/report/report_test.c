@@ -6,7 +6,7 @@
 #include "analysis/report/figures.h"
 #include "analysis/report/plan.h"
 #include "analysis/report/summary.h"
-#include "analysis/testdata/hand_run_test.h"
+#include "analysis/ingest/hand_run_test.h"
 
 #include <gsl/gsl_cdf.h>
 #include <jansson.h>

@@ -2,8 +2,8 @@
 /* Builds run folders with known answers for the tests and the benchmark of this tree: real files,
  * written as the testbed writes them. Times are run time; captures are shifted to the wall clock of
  * RUN_FOLDER_WALL_START. */
-#ifndef ANALYSIS_TESTDATA_RUN_FOLDER_TEST_H
-#define ANALYSIS_TESTDATA_RUN_FOLDER_TEST_H
+#ifndef ANALYSIS_INGEST_RUN_FOLDER_TEST_H
+#define ANALYSIS_INGEST_RUN_FOLDER_TEST_H
 
 #include "agents/base/buf.h"
 #include "agents/base/digest.h"

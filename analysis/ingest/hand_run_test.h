@@ -10,10 +10,10 @@
  * from 2 s on, each 10 ms under way; the last byte is received at 6 s. Reverse: 10 acknowledgements
  * of 72 bytes (IP 100), one per second from 0.25 s on. Target: 400 kbit/s from 0 s, 900 kbit/s from
  * 8 s. RTT: 20 ms, then 30 ms. */
-#ifndef ANALYSIS_TESTDATA_HAND_RUN_TEST_H
-#define ANALYSIS_TESTDATA_HAND_RUN_TEST_H
+#ifndef ANALYSIS_INGEST_HAND_RUN_TEST_H
+#define ANALYSIS_INGEST_HAND_RUN_TEST_H
 
-#include "analysis/testdata/run_folder_test.h"
+#include "analysis/ingest/run_folder_test.h"
 
 #define HAND_RUN_DURATION (10 * NS_PER_S)
 #define HAND_RUN_FIRST_SEQ 65530
