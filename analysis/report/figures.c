@@ -42,9 +42,16 @@ void figures_path(char *out, size_t len, const struct plan_results *p, enum figu
     }
 }
 
-static bool has_media(const json_t *doc)
+/* Whether the run that a cell shows has samples of a metric, and the series to plot them from: a
+ * plot without a single point would end gnuplot. */
+static bool shows(const struct plan_results *p, size_t cell, const char *metric)
 {
-    return json_is_object(json_object_get(json_object_get(doc, "flows"), "media"));
+    const struct plan_result_run *r = &p->runs[p->cells[cell].shown];
+    char path[PATH_BYTES];
+    int len = snprintf(path, sizeof path, "%s/%s/series.cdf.csv", p->dir, r->name);
+
+    return json_object_get(json_object_get(json_object_get(r->doc, "metrics"), metric), "whole") &&
+           len < (int)sizeof path && access(path, R_OK) == 0;
 }
 
 static bool any_cell_has(const struct plan_results *p, const json_t *summary, const char *metric,
@@ -61,17 +68,17 @@ static bool any_cell_has(const struct plan_results *p, const json_t *summary, co
 bool figures_wanted(const struct plan_results *p, const json_t *summary, enum figure kind,
                     size_t cell)
 {
-    const json_t *doc = kind < FIGURE_CELL_KINDS ? p->runs[p->cells[cell].shown].doc : NULL;
-
     if (kind >= FIGURE_CELL_KINDS && p->cell_count < 2) {
         return false;
     }
     switch (kind) {
-    case FIGURE_RATES: return json_object_get(doc, "windows") != NULL;
+    case FIGURE_RATES: return shows(p, cell, "feedback_overhead_ratio");
     case FIGURE_DELAY:
     case FIGURE_CDF:
-    case FIGURE_SENDER_QUEUE: return json_object_get(doc, "windows") && has_media(doc);
-    case FIGURE_RECOVERY: return json_array_size(json_object_get(doc, "media_after_bps")) > 1;
+    case FIGURE_SENDER_QUEUE: return shows(p, cell, "media_owd_ms_mean");
+    case FIGURE_RECOVERY:
+        return json_array_size(
+                   json_object_get(p->runs[p->cells[cell].shown].doc, "media_after_bps")) > 1;
     case FIGURE_COMPARE_MEDIA: return any_cell_has(p, summary, "media_throughput_bps", "whole");
     case FIGURE_COMPARE_DELAY: return any_cell_has(p, summary, "media_owd_ms_p50", "whole");
     case FIGURE_COMPARE_FILE: return any_cell_has(p, summary, "file_time_s", "whole");
@@ -197,9 +204,7 @@ static void put_script(FILE *f, const struct plan_results *p, const json_t *summ
     put_string(f, "plan", p->name);
     fputs("load templates.'/style.gp'\n", f);
     for (size_t c = 0; c < p->cell_count; c++) {
-        if (figures_wanted(p, summary, FIGURE_RATES, c)) {
-            put_run(f, p, c);
-        }
+        put_run(f, p, c);
         for (enum figure k = 0; k < FIGURE_CELL_KINDS; k++) {
             if (figures_wanted(p, summary, k, c)) {
                 put_figure(f, p, k, c);

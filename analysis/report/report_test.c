@@ -236,6 +236,41 @@ static void test_report_is_whole(void **state)
     free(html);
 }
 
+/* A run that died at once, a path without a rate: still a report, with what there is to draw. */
+static void test_report_of_little(void **state)
+{
+    struct fixture *x = *state;
+    struct run_folder r;
+    struct fault f;
+    json_t *manifest;
+    char path[2 * RUN_FOLDER_PATH_BYTES], *html;
+
+    run_folder_open(&r, x->dir, "a-1");
+    run_folder_manifest(&r, "a-1", "{\"stack\":\"quic\"}",
+                        "[{\"reason\":\"agent-exit\",\"count\":1,\"detail\":\"\"}]", NS_PER_S);
+    run_folder_close(&r);
+    hand_run_write(x->dir, "b-1", "{\"stack\":\"other\"}", "[]");
+    snprintf(path, sizeof path, "%s/b-1/manifest.json", x->dir);
+    manifest = json_load_file(path, 0, NULL);
+    json_object_set_new(json_object_get(manifest, "path"), "rate_bps", json_integer(0));
+    json_dump_file(manifest, path, 0);
+    json_decref(manifest);
+    if (system("command -v gnuplot >/dev/null 2>&1")) {
+        print_message("skipped: no gnuplot here\n");
+        skip();
+    }
+    if (make(x, false, TEMPLATES, &f) != 1) {
+        fail_msg("%s", f.text);
+    }
+    html = contents(x, "report.html");
+    contains(html, "No valid run");
+    contains(html, "agent-exit");
+    contains(html, "b-1-rates.svg");
+    assert_null(strstr(html, "a-1-rates.svg"));
+    free(html);
+    well_formed(x, "report.html");
+}
+
 static void test_unreducible_run_is_named(void **state)
 {
     struct fixture *x = *state;
@@ -289,6 +324,7 @@ int main(void)
         TEST(test_summary_files),
         TEST(test_terminal_table),
         TEST(test_report_is_whole),
+        TEST(test_report_of_little),
         TEST(test_unreducible_run_is_named),
         TEST(test_no_runs),
         cmocka_unit_test(test_every_metric_is_documented),
