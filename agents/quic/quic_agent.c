@@ -36,7 +36,8 @@ struct quic_agent {
     enum phase phase;
     ns_t now;
     ns_t drain_until, delivered;
-    bool ended; /* the receiver's media has been finished */
+    bool ended;      /* the receiver's media has been finished */
+    bool unfinished; /* file-unfinished has been recorded */
     int fatal;
 };
 
@@ -185,9 +186,13 @@ static void finish_media(struct quic_agent *q, ns_t now)
     }
 }
 
-static bool file_unfinished(const struct quic_agent *q)
+/* The end has come: was there a file that has not arrived? Said once. */
+static void note_unfinished(struct quic_agent *q, ns_t now)
 {
-    return q->cfg.data == AGENT_DATA_FILE && q->delivered == NS_NEVER;
+    if (q->sender && !q->unfinished && q->cfg.data == AGENT_DATA_FILE && q->delivered == NS_NEVER) {
+        q->unfinished = true;
+        record_put_named(q->env.rec, RECORD_EVENT, "file-unfinished", now, 1);
+    }
 }
 
 /* When the sender's configuration ends the run. */
@@ -223,9 +228,7 @@ static void advance(struct quic_agent *q, ns_t now)
         quic_conn_shut(&q->conn, now);
     }
     if (end_time(q) <= now) {
-        if (file_unfinished(q)) {
-            record_put_named(q->env.rec, RECORD_EVENT, "file-unfinished", now, 1);
-        }
+        note_unfinished(q, now);
         begin_end(q, now);
     }
     if (q->phase == PHASE_DRAIN && (quic_mux_drained(&q->mux) || now >= q->drain_until)) {
@@ -234,6 +237,7 @@ static void advance(struct quic_agent *q, ns_t now)
     }
     if (q->conn.closed) {
         q->phase = PHASE_DONE;
+        note_unfinished(q, now); /* the peer may have ended it */
         finish_media(q, now);
     }
 }
@@ -374,8 +378,8 @@ static void stop_op(struct agent *a, ns_t now)
     struct quic_agent *q = self(a);
 
     q->now = now;
-    if (q->sender && q->phase == PHASE_RUN && file_unfinished(q)) {
-        record_put_named(q->env.rec, RECORD_EVENT, "file-unfinished", now, 1);
+    if (q->phase == PHASE_RUN) {
+        note_unfinished(q, now);
     }
     begin_end(q, now);
     advance(q, now);

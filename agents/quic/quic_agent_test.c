@@ -464,6 +464,21 @@ static void test_stop(void **state)
     assert_in_range(n.seen[RECEIVER].closed, 10 * NS_PER_S, 11 * NS_PER_S);
 }
 
+static void test_receiver_stops(void **state)
+{
+    struct agent_config c = file_config(100000000);
+    struct net n;
+
+    (void)state;
+    net_init(&n, &c, 5);
+    run(&n, 10 * NS_PER_S);
+    agent_stop(n.agent[RECEIVER], n.now);
+    run(&n, 20 * NS_PER_S);
+    expect_orderly(&n);
+    net_fini(&n);
+    assert_int_equal(n.seen[SENDER].unfinished, 1);
+}
+
 static void test_time_limit(void **state)
 {
     struct agent_config c = file_config(100000000);
@@ -573,9 +588,9 @@ int main(void)
         cmocka_unit_test(test_determinism),      cmocka_unit_test(test_priority_datagrams),
         cmocka_unit_test(test_priority_streams), cmocka_unit_test(test_breaker_gives_up),
         cmocka_unit_test(test_breaker_recovers), cmocka_unit_test(test_stop),
-        cmocka_unit_test(test_time_limit),       cmocka_unit_test(test_late_data_alone),
-        cmocka_unit_test(test_media_alone),      cmocka_unit_test(test_garbage),
-        cmocka_unit_test(test_bad_config),
+        cmocka_unit_test(test_receiver_stops),   cmocka_unit_test(test_time_limit),
+        cmocka_unit_test(test_late_data_alone),  cmocka_unit_test(test_media_alone),
+        cmocka_unit_test(test_garbage),          cmocka_unit_test(test_bad_config),
     };
 
     return cmocka_run_group_tests_name("quic agent", tests, NULL, NULL);

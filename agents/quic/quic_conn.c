@@ -306,7 +306,8 @@ static int make_tls(struct quic_conn *c)
                                   .alpn = c->alpn,
                                   .conn_ref = &c->ref,
                                   .keylog = c->env->keylog,
-                                  .keylog_ctx = c->env->ctx};
+                                  .keylog_ctx = c->env->ctx,
+                                  .peer_fingerprint = c->peer_fingerprint};
     int rv = quic_tls_new(&c->tls, &cfg);
 
     if (rv == 0) {
@@ -489,7 +490,9 @@ void quic_conn_expire(struct quic_conn *c, ns_t now)
 
 ns_t quic_conn_ack_due(const struct quic_conn *c)
 {
-    bool now = !c->handshake_done || !c->rx_unacked || c->rx_gap || c->rx_unacked >= ACK_THRESHOLD;
+    /* the first packets belong to the handshake, whose end should be confirmed soon */
+    bool now = !c->rx_unacked || c->rx_expected <= ACK_THRESHOLD || c->rx_gap ||
+               c->rx_unacked >= ACK_THRESHOLD;
 
     return now ? 0 : c->rx_first + ACK_DELAY;
 }

@@ -48,6 +48,7 @@ struct quic_conn {
     void *ctx;
     bool server;
     const char *alpn;
+    const uint8_t *peer_fingerprint; /* of the only certificate to accept, NULL for any */
 
     ngtcp2_conn *conn; /* NULL for a server nobody has contacted */
     struct quic_tls *tls;

@@ -181,7 +181,7 @@ bool quic_internals_has_lost(const ngtcp2_conn *conn, enum quic_class class)
     return false;
 }
 
-size_t quic_internals_lost_media(const ngtcp2_conn *conn, struct quic_stream **out, size_t max)
+size_t quic_internals_lost_media(const ngtcp2_conn *conn, void **out, size_t max)
 {
     const ngtcp2_pq *queue = &conn->tx.strmq;
     size_t n = 0;

@@ -50,8 +50,9 @@ void quic_internals_unhide_data(struct quic_internals_hidden *h);
 /* Is there lost stream data of this class still to be sent again? */
 bool quic_internals_has_lost(const ngtcp2_conn *conn, enum quic_class class);
 
-/* Up to max streams of the media class that wait to send lost data again; returns their number. */
-size_t quic_internals_lost_media(const ngtcp2_conn *conn, struct quic_stream **out, size_t max);
+/* The user data of up to max streams of the media class that wait to send lost data again; returns
+ * their number. */
+size_t quic_internals_lost_media(const ngtcp2_conn *conn, void **out, size_t max);
 
 /* Bytes of payload that the packet under construction (after NGTCP2_ERR_WRITE_MORE) still takes. */
 size_t quic_internals_packet_left(ngtcp2_conn *conn);

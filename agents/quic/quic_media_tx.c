@@ -255,7 +255,7 @@ void quic_media_tx_closed(struct quic_media_tx *m, struct quic_media_packet *p)
 
 void quic_media_tx_cancel_late(struct quic_media_tx *m, ngtcp2_conn *conn, ns_t now)
 {
-    struct quic_stream *lost[CANCEL_BATCH];
+    void *lost[CANCEL_BATCH];
     size_t n;
 
     if (!m->streams) {
@@ -263,7 +263,7 @@ void quic_media_tx_cancel_late(struct quic_media_tx *m, ngtcp2_conn *conn, ns_t 
     }
     n = quic_internals_lost_media(conn, lost, CANCEL_BATCH);
     for (size_t i = 0; i < n; i++) {
-        struct quic_media_packet *p = (struct quic_media_packet *)lost[i];
+        struct quic_media_packet *p = lost[i];
         if (now - p->queued > m->cfg->playout_delay &&
             ngtcp2_conn_shutdown_stream_write(conn, 0, p->stream_id, ROQ_FRAME_CANCELLED) == 0) {
             m->cancelled++;

@@ -11,6 +11,8 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +28,9 @@ struct rogue {
     ns_t now;
     int64_t counters[8]; /* of the server, in the order of counter_names */
     bool handshake_done;
+    int key_lines;
+    size_t qlog_bytes;
+    char qlog_first;
 };
 
 static const char *const counter_names[8] = {
@@ -48,6 +53,32 @@ static void put(void *ctx, enum record_kind kind, const char *name, const int64_
 static void random_bytes(void *ctx, void *out, size_t len)
 {
     prng_fill(ctx, out, len);
+}
+
+static struct rogue *rogue_of(void *keys)
+{
+    return (struct rogue *)(void *)((char *)keys - offsetof(struct rogue, keys));
+}
+
+static void keylog(void *ctx, const char *line)
+{
+    char label[64], random[80], secret[120];
+
+    assert_int_equal(sscanf(line, "%63s %79s %119s", label, random, secret), 3);
+    assert_int_equal(strlen(random), 64);
+    assert_int_equal(strlen(secret), 64);
+    rogue_of(ctx)->key_lines +=
+        strncmp(label, "CLIENT_", 7) == 0 || strncmp(label, "SERVER_", 7) == 0;
+}
+
+static void qlog(void *ctx, const void *data, size_t len)
+{
+    struct rogue *r = rogue_of(ctx);
+
+    if (!r->qlog_bytes) {
+        r->qlog_first = *(const char *)data;
+    }
+    r->qlog_bytes += len;
 }
 
 static void handshake_done(void *ctx)
@@ -132,7 +163,7 @@ static void settle(struct rogue *r)
     }
 }
 
-static void start(struct rogue *r, const char *alpn)
+static void start_with(struct rogue *r, const char *alpn, const uint8_t *fingerprint)
 {
     memset(r, 0, sizeof *r);
     r->sink = (struct record_sink){.put = put, .ctx = r};
@@ -144,13 +175,20 @@ static void start(struct rogue *r, const char *alpn)
     r->server_cfg.remote = r->client_cfg.local;
     prng_init(&r->keys[0], 1, "client");
     prng_init(&r->keys[1], 1, "server");
-    r->client_env = (struct agent_env){.random = random_bytes, .ctx = &r->keys[0]};
+    r->client_env =
+        (struct agent_env){.random = random_bytes, .ctx = r->keys, .keylog = keylog, .qlog = qlog};
     r->server_env = (struct agent_env){.random = random_bytes, .ctx = &r->keys[1], .rec = &r->sink};
     assert_int_equal(quic_agent_new(&r->server, &r->server_cfg, &r->server_env, 0), 0);
     quic_conn_init(&r->conn, &r->client_cfg, &r->client_env, &events, r);
     r->conn.alpn = alpn;
+    r->conn.peer_fingerprint = fingerprint;
     assert_int_equal(quic_conn_connect(&r->conn, 0), 0);
     settle(r);
+}
+
+static void start(struct rogue *r, const char *alpn)
+{
+    start_with(r, alpn, NULL);
 }
 
 static void end(struct rogue *r)
@@ -231,6 +269,34 @@ static void test_wrong_alpn(void **state)
     assert_true(agent_done(r.server));
     assert_string_equal(agent_error(r.server), "TLS handshake failed, alert 120");
     assert_true(r.conn.closed && r.conn.failed);
+    end(&r);
+}
+
+static void test_wrong_certificate(void **state)
+{
+    static const uint8_t other[QUIC_TLS_FINGERPRINT_BYTES] = {1};
+    struct rogue r;
+
+    (void)state;
+    start_with(&r, QUIC_AGENT_ALPN, other);
+    settle(&r);
+    settle(&r);
+    settle(&r);
+    assert_false(r.handshake_done);
+    assert_true(r.conn.failed && agent_done(r.server));
+    assert_non_null(agent_error(r.server));
+    end(&r);
+}
+
+static void test_logs(void **state)
+{
+    struct rogue r;
+
+    (void)state;
+    start(&r, QUIC_AGENT_ALPN);
+    assert_int_equal(r.key_lines, 4);     /* handshake and traffic secrets of both sides */
+    assert_int_equal(r.qlog_first, 0x1e); /* JSON-SEQ */
+    assert_true(r.qlog_bytes > 1000);
     end(&r);
 }
 
@@ -339,6 +405,7 @@ static void test_bad_rtp(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_wrong_certificate),   cmocka_unit_test(test_logs),
         cmocka_unit_test(test_wrong_alpn),          cmocka_unit_test(test_unknown_flow_datagram),
         cmocka_unit_test(test_unknown_flow_stream), cmocka_unit_test(test_unknown_channel),
         cmocka_unit_test(test_bidirectional),       cmocka_unit_test(test_bad_framing),
