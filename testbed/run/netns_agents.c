@@ -111,7 +111,15 @@ static int launch(struct netns_run *r, struct netns_side *s, const char *program
     return rc;
 }
 
-/* The last line an agent wrote to its log; empty if there is none. */
+/* Skips a word and the colon and space after it, if text begins so. */
+static const char *without(const char *text, const char *word)
+{
+    size_t len = strlen(word);
+
+    return !strncmp(text, word, len) && !strncmp(text + len, ": ", 2) ? text + len + 2 : text;
+}
+
+/* The last line an agent wrote to its log, without its own name; empty if there is none. */
 static void last_words(struct netns_run *r, const struct netns_side *s, char *out, size_t len)
 {
     char path[NETNS_RUN_PATH_MAX], name[32], line[512];
@@ -122,7 +130,7 @@ static void last_words(struct netns_run *r, const struct netns_side *s, char *ou
     f = netns_run_path(r, path, name, ".log") ? NULL : fopen(path, "re");
     while (f && fgets(line, sizeof line, f)) {
         line[strcspn(line, "\n")] = '\0';
-        snprintf(out, len, "%.*s", (int)len - 1, line);
+        snprintf(out, len, "%.*s", (int)len - 1, without(without(line, "agent"), s->name));
     }
     if (f) {
         fclose(f);

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Whole runs over the wire: a good one, and ones in which a process is killed or frozen. */
+#include "testbed/run/run.h"
+
+#include "agents/base/err.h"
+#include "agents/base/message.h"
+
+#include <dirent.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+static const char scenario[] = "name: short\n"
+                               "path: {rate: 5mbit, delay: 10ms, queue: 300ms}\n"
+                               "flows:\n"
+                               "  - {kind: media}\n"
+                               "  - {kind: data, size: 100kB, start: 200ms}\n"
+                               "linger: 1s\n";
+
+/* What to do to a process of the run, and when. */
+struct mischief {
+    const char *name; /* of its log file */
+    int signal, then; /* then: at the next progress, 0 for nothing */
+    ns_t at;
+    int done;
+};
+
+struct outcome {
+    int rc;
+    char message[MESSAGE_MAX];
+    char manifest[16 * 1024];
+};
+
+static char folder[64];
+static struct plan *plan;
+
+static int set_up(void **state)
+{
+    const struct plan_options opt = {.runs = -1, .seed = -1};
+
+    (void)state;
+    return plan_parse(&plan, "short", scenario, sizeof scenario - 1, &opt, stderr);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    plan_free(plan);
+    return 0;
+}
+
+/* The process whose standard error is the run's log/<name>.log; 0 when there is none. */
+static pid_t find_process(const char *name)
+{
+    char want[128], path[300], target[256];
+    DIR *proc = opendir("/proc");
+    pid_t found = 0;
+
+    assert_non_null(proc);
+    snprintf(want, sizeof want, "%s/log/%s.log", folder, name);
+    for (struct dirent *e; !found && (e = readdir(proc));) {
+        ssize_t n;
+
+        snprintf(path, sizeof path, "/proc/%s/fd/2", e->d_name);
+        n = e->d_name[0] >= '0' && e->d_name[0] <= '9' ? readlink(path, target, sizeof target - 1)
+                                                       : 0;
+        if (n > 0) {
+            target[n] = '\0';
+            found = strcmp(target, want) ? 0 : (pid_t)strtol(e->d_name, NULL, 10);
+        }
+    }
+    closedir(proc);
+    return found;
+}
+
+static void on_progress(void *ctx, ns_t run_time)
+{
+    struct mischief *w = ctx;
+    pid_t pid;
+
+    if (!w->name || run_time < w->at || w->done > 1) {
+        return;
+    }
+    pid = find_process(w->name);
+    if (!w->done++) {
+        assert_true(pid > 0);
+        assert_int_equal(kill(pid, w->signal), 0);
+    } else if (w->then && pid) {
+        assert_int_equal(kill(pid, w->then), 0);
+    }
+}
+
+static bool exists(const char *name)
+{
+    char path[128];
+
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return !access(path, F_OK);
+}
+
+static void read_manifest(char *text, size_t len)
+{
+    char path[128];
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/manifest.json", folder);
+    text[0] = '\0';
+    f = fopen(path, "re");
+    if (f) {
+        text[fread(text, 1, len - 1, f)] = '\0';
+        fclose(f);
+    }
+}
+
+static void run(struct mischief *w, struct outcome *o)
+{
+    struct run_options opt = {.link = RUN_LINK_WIRE,
+                              .link_why = "test",
+                              .dir = folder,
+                              .plan = "short",
+                              .progress = on_progress,
+                              .ctx = w};
+
+    *o = (struct outcome){0};
+    if (run_netns_probe(RUN_LINK_WIRE, o->message, sizeof o->message)) {
+        print_message("no namespaces here: %s\n", o->message);
+        skip();
+    }
+    snprintf(folder, sizeof folder, "/tmp/run_netns_nstest_XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    o->rc = run_netns(&plan->runs[0], &opt, o->message, sizeof o->message);
+    read_manifest(o->manifest, sizeof o->manifest);
+}
+
+static void clean_up(void)
+{
+    char command[96];
+
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    assert_int_equal(system(command), 0);
+}
+
+static void expect_reason(const struct outcome *o, const char *reason)
+{
+    char want[64];
+
+    snprintf(want, sizeof want, "\"reason\": \"%s\"", reason);
+    if (o->rc || !strstr(o->manifest, want)) {
+        fail_msg("no %s: %d %s\n%s", reason, o->rc, o->message, o->manifest);
+    }
+    assert_true(exists("DONE"));
+}
+
+static void test_a_run_leaves_its_folder(void **state)
+{
+    static const char *const files[] = {"DONE",
+                                        "manifest.json",
+                                        "scenario.yaml",
+                                        "sender.conf",
+                                        "sender.pcap",
+                                        "receiver.pcap",
+                                        "testbed.link.csv",
+                                        "sender.sqlog",
+                                        "receiver.conf",
+                                        "receiver.rtp_received.csv",
+                                        "receiver.file.csv",
+                                        "log/wire.log",
+                                        "log/sender.log",
+                                        "testbed.counter.csv",
+                                        "sender.counter.csv"};
+    static struct outcome o;
+    struct mischief none = {0};
+
+    (void)state;
+    run(&none, &o);
+    if (o.rc) {
+        fail_msg("%s", o.message);
+    }
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        if (!exists(files[i])) {
+            fail_msg("%s is missing", files[i]);
+        }
+    }
+    /* A loaded host may well be late; nothing else may be wrong. */
+    assert_null(strstr(o.manifest, "agent-exit"));
+    assert_null(strstr(o.manifest, "-drops"));
+    assert_null(strstr(o.manifest, "file-unfinished"));
+    assert_null(strstr(o.manifest, "media-missing"));
+    assert_null(strstr(o.manifest, "oversize-packet"));
+    clean_up();
+}
+
+static void test_a_killed_agent(void **state)
+{
+    static struct outcome o;
+    struct mischief w = {.name = "sender", .signal = SIGKILL, .at = 100 * NS_PER_MS};
+
+    (void)state;
+    run(&w, &o);
+    expect_reason(&o, "agent-exit");
+    expect_reason(&o, "file-unfinished");
+    assert_non_null(strstr(o.manifest, "sender: killed by signal 9"));
+    clean_up();
+}
+
+static void test_a_frozen_agent(void **state)
+{
+    static struct outcome o;
+    struct mischief w = {.name = "receiver", .signal = SIGSTOP, .at = 900 * NS_PER_MS};
+
+    (void)state;
+    /* The sender's circuit breaker ends it after 5 s; the receiver does not hear SIGTERM. */
+    run(&w, &o);
+    expect_reason(&o, "agent-timeout");
+    clean_up();
+}
+
+static void test_a_frozen_wire(void **state)
+{
+    static struct outcome o;
+    struct mischief w = {.name = "wire", .signal = SIGSTOP, .then = SIGCONT, .at = 300 * NS_PER_MS};
+
+    (void)state;
+    run(&w, &o);
+    expect_reason(&o, "wire-late");
+    clean_up();
+}
+
+static void test_a_killed_helper(void **state)
+{
+    static const char *const names[] = {"wire", "capture"};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        static struct outcome o;
+        struct mischief w = {.name = names[i], .signal = SIGKILL, .at = 100 * NS_PER_MS};
+
+        run(&w, &o);
+        assert_int_equal(o.rc, ERR_OS);
+        assert_non_null(strstr(o.message, names[i]));
+        assert_false(exists("DONE"));
+        clean_up();
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_run_leaves_its_folder), cmocka_unit_test(test_a_killed_agent),
+        cmocka_unit_test(test_a_frozen_agent),          cmocka_unit_test(test_a_frozen_wire),
+        cmocka_unit_test(test_a_killed_helper),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
