@@ -26,20 +26,40 @@ static int column_of(const char *header, const char *name)
     }
 }
 
-/* The integer in a column; false when the cell is empty or there is none. */
-static bool cell(const char *line, int column, int64_t *out)
+/* Where a column begins; NULL when the line is too short. */
+static const char *cell(const char *line, int column)
 {
+    for (int i = 0; line && i < column; i++) {
+        line = strchr(line, ',');
+        line = line ? line + 1 : NULL;
+    }
+    return line;
+}
+
+/* The integer in a column; false when the cell is empty or there is none. */
+static bool number(const char *line, int column, int64_t *out)
+{
+    const char *text = cell(line, column);
     char *end;
 
-    for (int i = 0; i < column; i++) {
-        line = strchr(line, ',');
-        if (!line) {
-            return false;
-        }
-        line++;
+    if (!text) {
+        return false;
     }
-    *out = strtoll(line, &end, 10);
-    return end != line;
+    *out = strtoll(text, &end, 10);
+    return end != text;
+}
+
+static bool matches(const char *line, int column, const struct csv_query *q)
+{
+    const char *text = cell(line, column);
+    int64_t v;
+
+    if (q->text) {
+        size_t len = strlen(q->text);
+
+        return text && !strncmp(text, q->text, len) && strchr(",\r\n", text[len]);
+    }
+    return number(line, column, &v) && v == q->value;
 }
 
 static int64_t look(FILE *f, const struct csv_query *q, int64_t *last)
@@ -57,11 +77,11 @@ static int64_t look(FILE *f, const struct csv_query *q, int64_t *last)
         return 0;
     }
     while (fgets(line, sizeof line, f)) {
-        if (q->where && (!cell(line, where, &v) || v != q->value)) {
+        if (q->where && !matches(line, where, q)) {
             continue;
         }
         rows++;
-        if (last && want >= 0 && cell(line, want, &v)) {
+        if (last && want >= 0 && number(line, want, &v)) {
             *last = v;
         }
     }

@@ -8,6 +8,7 @@
 struct csv_query {
     const char *where; /* only rows with this column equal to value; NULL: all rows */
     int64_t value;
+    const char *text; /* instead of value, when it is a column of words */
     const char *want; /* column whose last non-empty value is wanted, or NULL */
 };
 

@@ -12,8 +12,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define WIRE_LATE_MAX NS_PER_MS  /* p99 */
-#define CLOCK_STEP_MAX NS_PER_MS /* of the wall clock against the monotonic one */
+#define WIRE_LATE_MAX NS_PER_MS   /* p99 */
+#define DRIVER_LATE_MAX NS_PER_MS /* p99 */
+#define CLOCK_STEP_MAX NS_PER_MS  /* of the wall clock against the monotonic one */
 #define DIGEST_NONE INT64_MIN
 #define EVENT_END 1 /* of a file record */
 
@@ -108,8 +109,8 @@ static int64_t look(struct netns_run *r, const char *role, const char *kind,
 
 static void judge_file(struct netns_run *r)
 {
-    const struct csv_query intact = {"event", EVENT_END, "intact"};
-    const struct csv_query digest = {"event", EVENT_END, "digest"};
+    const struct csv_query intact = {.where = "event", .value = EVENT_END, .want = "intact"};
+    const struct csv_query digest = {.where = "event", .value = EVENT_END, .want = "digest"};
     int64_t ok = 1, sent = DIGEST_NONE, got = DIGEST_NONE;
 
     if (!look(r, "receiver", ".file.csv", &intact, &ok)) {
@@ -137,6 +138,38 @@ static void judge_flows(struct netns_run *r)
     }
 }
 
+static int64_t counter(struct netns_run *r, const char *role, const char *name)
+{
+    const struct csv_query q = {.where = "name", .text = name, .want = "value"};
+    int64_t v = 0;
+
+    (void)look(r, role, ".counter.csv", &q, &v);
+    return v;
+}
+
+/* Whether the agents' own hosts got in the way: what is late or lost there is not the path's. */
+static void judge_drivers(struct netns_run *r)
+{
+    static const struct {
+        const char *counter, *reason, *detail;
+    } kinds[] = {
+        {"send-blocked", "send-blocked", "its send buffer was full"},
+        {"send-errors", "send-errors", "the kernel refused datagrams"},
+        {"receive-drops", "receive-drops", "its receive buffer was full"},
+    };
+
+    for (int i = 0; i < NETNS_SIDES; i++) {
+        const char *name = r->sides[i].name;
+        int64_t late = counter(r, name, "driver-late-p99-ns");
+
+        invalid(r, "driver-late", late > DRIVER_LATE_MAX, "%s: p99 %.3f ms", name, ns_to_ms(late));
+        for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
+            invalid(r, kinds[k].reason, (uint64_t)counter(r, name, kinds[k].counter), "%s: %s",
+                    name, kinds[k].detail);
+        }
+    }
+}
+
 static void judge_clock(struct netns_run *r)
 {
     struct manifest *m = &r->manifest;
@@ -158,6 +191,7 @@ void netns_judge(struct netns_run *r)
     judge_captures(r);
     judge_wire(r);
     judge_flows(r);
+    judge_drivers(r);
     judge_clock(r);
 }
 

@@ -70,6 +70,7 @@ static int set_up(void **state)
     write_records("receiver.rtp_received.csv", "time_ns,seq\n1,1\n");
     write_records("sender.file.csv", "time_ns,event,digest,intact\n1,0,,\n2,1,77,\n");
     write_records("receiver.file.csv", "time_ns,event,digest,intact\n1,0,,\n2,1,77,1\n");
+    write_records("sender.counter.csv", "name,value\ndriver-late-p99-ns,90000\nsend-blocked,0\n");
     *state = &f;
     return 0;
 }
@@ -202,6 +203,22 @@ static void test_media_missing(void **state)
     expect(f, "media-missing", 1, "no RTP packet");
 }
 
+static void test_driver_late(void **state)
+{
+    struct fixture *f = *state;
+
+    write_records("sender.counter.csv", "name,value\ndriver-late-p99-ns,2500000\n");
+    expect(f, "driver-late", 1, "sender: p99 2.500 ms");
+}
+
+static void test_send_blocked(void **state)
+{
+    struct fixture *f = *state;
+
+    write_records("sender.counter.csv", "name,value\nsend-blocked,4\n");
+    expect(f, "send-blocked", 4, "sender");
+}
+
 static void test_clock_step(void **state)
 {
     struct fixture *f = *state;
@@ -219,7 +236,8 @@ int main(void)
         CASE(test_capture_drops),       CASE(test_oversize),        CASE(test_qdisc_drops),
         CASE(test_wire_drops),          CASE(test_wire_never_saw),  CASE(test_wire_late),
         CASE(test_netem_needs_no_wire), CASE(test_file_unfinished), CASE(test_file_damaged),
-        CASE(test_media_missing),       CASE(test_clock_step),
+        CASE(test_media_missing),       CASE(test_clock_step),      CASE(test_driver_late),
+        CASE(test_send_blocked),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
