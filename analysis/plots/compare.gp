@@ -13,4 +13,5 @@ if (cells > 20) {
     }
 }
 set bars 0.6
+set rmargin 8
 gap = 0.18

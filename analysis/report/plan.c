@@ -208,6 +208,16 @@ static void label_of(char *out, const json_t *doc, const json_t *params)
     }
 }
 
+/* Runs of one cell have equal parameters, and the same place in the grid. */
+static bool belongs(const struct plan_results *p, const struct plan_result_cell *c,
+                    const json_t *params, const json_t *doc)
+{
+    json_t *ours = json_object_get(p->runs[c->shown].doc, "cell");
+    json_t *theirs = json_object_get(doc, "cell");
+
+    return json_equal(c->params, params) && (ours == theirs || json_equal(ours, theirs));
+}
+
 static int join_cell(struct plan_results *p, size_t run)
 {
     struct plan_result_run *r = &p->runs[run];
@@ -215,7 +225,7 @@ static int join_cell(struct plan_results *p, size_t run)
     struct plan_result_cell *c, *more;
     size_t i = 0;
 
-    while (i < p->cell_count && !json_equal(p->cells[i].params, params)) {
+    while (i < p->cell_count && !belongs(p, &p->cells[i], params, r->doc)) {
         i++;
     }
     if (i == p->cell_count) {

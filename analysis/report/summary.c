@@ -34,9 +34,16 @@ static json_t *value_json(const double *x, size_t n)
                      gsl_stats_max(x, 1, n));
 }
 
-/* Adds metric in window unless it is there; the values come from all valid runs of the cell. */
-static int add_value(json_t *metrics, const struct plan_results *p, size_t cell, const char *metric,
-                     const char *window, double *room)
+/* The valid runs of one cell: the "metrics" of each, and room for a value of each. */
+struct sample {
+    json_t **runs;
+    double *values;
+    size_t count;
+};
+
+/* Adds metric in window unless it is there. */
+static int add_value(json_t *metrics, const struct sample *s, const char *metric,
+                     const char *window)
 {
     json_t *windows = json_object_get(metrics, metric);
     size_t n = 0;
@@ -50,37 +57,49 @@ static int add_value(json_t *metrics, const struct plan_results *p, size_t cell,
             return ERR_NOMEM;
         }
     }
-    for (size_t i = 0; i < p->run_count; i++) {
-        json_t *v = json_object_get(
-            json_object_get(json_object_get(p->runs[i].doc, "metrics"), metric), window);
+    for (size_t i = 0; i < s->count; i++) {
+        json_t *v = json_object_get(json_object_get(s->runs[i], metric), window);
 
-        if (p->runs[i].cell == cell && p->runs[i].valid && json_is_number(v)) {
-            room[n++] = json_number_value(v);
+        if (json_is_number(v)) {
+            s->values[n++] = json_number_value(v);
         }
     }
-    return n && json_object_set_new(windows, window, value_json(room, n)) ? ERR_NOMEM : 0;
+    return n && json_object_set_new(windows, window, value_json(s->values, n)) ? ERR_NOMEM : 0;
+}
+
+static int sample_init(struct sample *s, const struct plan_results *p, size_t cell)
+{
+    *s = (struct sample){.runs = calloc(p->run_count, sizeof *s->runs),
+                         .values = calloc(p->run_count, sizeof *s->values)};
+    if (!s->runs || !s->values) {
+        return ERR_NOMEM;
+    }
+    for (size_t i = 0; i < p->run_count; i++) {
+        if (p->runs[i].cell == cell && p->runs[i].valid) {
+            s->runs[s->count++] = json_object_get(p->runs[i].doc, "metrics");
+        }
+    }
+    return 0;
 }
 
 static json_t *cell_metrics(const struct plan_results *p, size_t cell)
 {
-    double *room = calloc(p->run_count, sizeof *room);
     json_t *metrics = json_object(), *windows, *v;
     const char *metric, *window;
-    int rc = room && metrics ? 0 : ERR_NOMEM;
+    struct sample s;
+    int rc = sample_init(&s, p, cell);
 
-    for (size_t i = 0; i < p->run_count && !rc; i++) {
-        if (p->runs[i].cell != cell || !p->runs[i].valid) {
-            continue;
-        }
-        json_object_foreach(json_object_get(p->runs[i].doc, "metrics"), metric, windows)
+    for (size_t i = 0; i < s.count && !rc; i++) {
+        json_object_foreach(s.runs[i], metric, windows)
         {
             json_object_foreach(windows, window, v)
             {
-                rc |= add_value(metrics, p, cell, metric, window, room);
+                rc |= add_value(metrics, &s, metric, window);
             }
         }
     }
-    free(room);
+    free(s.runs);
+    free(s.values);
     if (rc) {
         json_decref(metrics);
         return NULL;
