@@ -402,6 +402,37 @@ static void test_bad_rtp(void **state)
     assert_int_equal(r.counters[BAD_RTP], 2);
 }
 
+/* A sender that nobody answers. */
+static void test_nobody_there(void **state)
+{
+    struct agent_config cfg = agent_config_default();
+    struct prng keys;
+    struct agent_env env = {.random = random_bytes, .ctx = &keys};
+    uint8_t buf[AGENT_DATAGRAM_MAX];
+    struct dgram d = {.data = buf};
+    struct agent *a;
+    ns_t now = 0;
+    int sent = 0;
+
+    (void)state;
+    prng_init(&keys, 1, "client");
+    assert_int_equal(addr_parse(&cfg.local, "192.0.2.1:1"), 0);
+    assert_int_equal(addr_parse(&cfg.remote, "192.0.2.2:1"), 0);
+    assert_int_equal(quic_agent_new(&a, &cfg, &env, 0), 0);
+    while (!agent_done(a)) {
+        while (agent_poll(a, &d, now) > 0) {
+            sent++;
+        }
+        assert_true(agent_deadline(a) != NS_NEVER || agent_done(a));
+        now = ns_max(now, agent_deadline(a));
+        agent_expire(a, now);
+    }
+    assert_in_range(now, NS_PER_S, 60 * NS_PER_S);
+    assert_in_range(sent, 3, 50);
+    assert_non_null(agent_error(a));
+    agent_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -410,6 +441,7 @@ int main(void)
         cmocka_unit_test(test_unknown_flow_stream), cmocka_unit_test(test_unknown_channel),
         cmocka_unit_test(test_bidirectional),       cmocka_unit_test(test_bad_framing),
         cmocka_unit_test(test_bad_transfer),        cmocka_unit_test(test_bad_rtp),
+        cmocka_unit_test(test_nobody_there),
     };
 
     return cmocka_run_group_tests_name("quic rogue", tests, NULL, NULL);
