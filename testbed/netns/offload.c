@@ -47,14 +47,14 @@ static int ethtool(int fd, const char *name, void *data)
     struct ifreq r = {.ifr_data = data};
 
     snprintf(r.ifr_name, sizeof r.ifr_name, "%s", name);
-    return ioctl(fd, SIOCETHTOOL, &r) ? ERR_OS : 0;
+    return ioctl(fd, SIOCETHTOOL, &r) < 0 ? ERR_OS : 0;
 }
 
 static int read_names(int fd, const char *name, struct features *f)
 {
-    struct {
+    union { /* the kernel's structs end in arrays without a length: room for them */
         struct ethtool_sset_info info;
-        uint32_t count;
+        uint8_t room[sizeof(struct ethtool_sset_info) + sizeof(uint32_t)];
     } set = {.info = {.cmd = ETHTOOL_GSSET_INFO, .sset_mask = 1ULL << ETH_SS_FEATURES}};
     struct ethtool_gstrings *strings;
     int rc;
@@ -62,47 +62,54 @@ static int read_names(int fd, const char *name, struct features *f)
     if (ethtool(fd, name, &set)) {
         return ERR_OS;
     }
-    if (set.count > FEATURES_MAX) {
+    f->count = set.info.data[0];
+    if (f->count > FEATURES_MAX) {
         errno = EOVERFLOW;
         return ERR_OS;
     }
-    strings = calloc(1, sizeof *strings + (size_t)set.count * ETH_GSTRING_LEN);
+    strings = calloc(1, sizeof *strings + (size_t)f->count * ETH_GSTRING_LEN);
     if (!strings) {
         return ERR_OS;
     }
     *strings = (struct ethtool_gstrings){
-        .cmd = ETHTOOL_GSTRINGS, .string_set = ETH_SS_FEATURES, .len = set.count};
+        .cmd = ETHTOOL_GSTRINGS, .string_set = ETH_SS_FEATURES, .len = f->count};
     rc = ethtool(fd, name, strings);
-    f->count = set.count;
-    memcpy(f->names, strings->data, (size_t)set.count * ETH_GSTRING_LEN);
+    memcpy(f->names, strings->data, (size_t)f->count * ETH_GSTRING_LEN);
     free(strings);
     return rc;
 }
 
+static uint32_t block_count(const struct features *f)
+{
+    return (f->count + BLOCK_BITS - 1) / BLOCK_BITS;
+}
+
 static int read_blocks(int fd, const char *name, struct features *f)
 {
-    struct {
+    union {
         struct ethtool_gfeatures head;
-        struct ethtool_get_features_block blocks[BLOCKS_MAX];
-    } get = {.head = {.cmd = ETHTOOL_GFEATURES, .size = (f->count + BLOCK_BITS - 1) / BLOCK_BITS}};
+        uint8_t room[sizeof(struct ethtool_gfeatures) + sizeof f->blocks];
+    } get = {.head = {.cmd = ETHTOOL_GFEATURES, .size = block_count(f)}};
 
     if (ethtool(fd, name, &get)) {
         return ERR_OS;
     }
-    memcpy(f->blocks, get.blocks, sizeof f->blocks);
+    memcpy(f->blocks, get.head.features, sizeof f->blocks);
     return 0;
 }
 
 static int write_blocks(int fd, const char *name, const struct features *f)
 {
-    struct {
+    union {
         struct ethtool_sfeatures head;
-        struct ethtool_set_features_block blocks[BLOCKS_MAX];
-    } set = {.head = {.cmd = ETHTOOL_SFEATURES, .size = (f->count + BLOCK_BITS - 1) / BLOCK_BITS}};
+        uint8_t room[sizeof(struct ethtool_sfeatures) +
+                     BLOCKS_MAX * sizeof(struct ethtool_set_features_block)];
+    } set = {.head = {.cmd = ETHTOOL_SFEATURES, .size = block_count(f)}};
 
-    for (size_t i = 0; i < BLOCKS_MAX; i++) {
-        set.blocks[i].valid = f->blocks[i].available & ~f->blocks[i].never_changed;
+    for (size_t i = 0; i < block_count(f); i++) {
+        set.head.features[i].valid = f->blocks[i].available & ~f->blocks[i].never_changed;
     }
+    /* Positive: some bits did not take. Which ones matter is seen when they are read back. */
     return ethtool(fd, name, &set);
 }
 
