@@ -31,6 +31,7 @@ struct agent_config {
     int64_t media; /* 0 or 1 */
     ns_t media_start, media_stop;
     int64_t encoder, fps;
+    int64_t size_noise_ppm, interval_noise_ppm; /* of the statistical encoder */
     bps_t min_rate, max_rate, start_rate;
     int64_t mapping;
     ns_t playout_delay; /* a frame completed later than this after the earliest possible is late */

@@ -35,6 +35,8 @@ static const struct {
     {"media.stop", "2min", "120000000000"},
     {"media.encoder", "constant", "constant"},
     {"media.fps", "25", "25"},
+    {"media.size-noise-ppm", "150000", "150000"},
+    {"media.interval-noise-ppm", "0", "0"},
     {"media.min-rate", "30kbit", "30000"},
     {"media.max-rate", "2.5Mbit", "2500000"},
     {"media.start-rate", "31000", "31000"},

@@ -11,7 +11,6 @@
 #define REACTION_LATENCY (200 * NS_PER_MS) /* tau_v */
 #define TRANSIENT_FRAMES 8                 /* K_d */
 #define KEY_FRAME_BYTES 13500.0            /* K_B */
-#define NOISE_SCALE 0.15                   /* SCALE_t and SCALE_B */
 
 /* A change by more than this part of the rate in force is abrupt (the RFC gives no figure). */
 #define ABRUPT_CHANGE 0.5
@@ -21,6 +20,7 @@
  * on both sides keeps them at the target exactly, and frames never share an RTP timestamp. It
  * concerns one draw in 400. */
 #define NOISE_CLIP 0.9
+#define PPM 1000000
 #define FPS_MAX 1000
 #define RATE_MAX INT64_C(1000000000000)
 
@@ -47,12 +47,18 @@ static bps_t clip_rate(const struct encoder_config *c, bps_t rate)
     return rate < c->min_rate ? c->min_rate : rate > c->max_rate ? c->max_rate : rate;
 }
 
+static bool noise_is_valid(int64_t ppm)
+{
+    return ppm >= 0 && ppm <= PPM;
+}
+
 int encoder_new(struct encoder **out, const struct encoder_config *cfg)
 {
     struct encoder *e;
 
     if (cfg->fps < 1 || cfg->fps > FPS_MAX || cfg->min_rate < 1 || cfg->max_rate < cfg->min_rate ||
-        cfg->max_rate > RATE_MAX || cfg->start < 0) {
+        cfg->max_rate > RATE_MAX || cfg->start < 0 || !noise_is_valid(cfg->size_noise_ppm) ||
+        !noise_is_valid(cfg->interval_noise_ppm)) {
         return ERR_CONFIG;
     }
     e = calloc(1, sizeof *e);
@@ -152,9 +158,9 @@ static double statistical_bytes(struct encoder *e, double size_noise, bool key)
     return mean_bytes * (1 + size_noise);
 }
 
-static double noise(struct encoder *e)
+static double noise(struct encoder *e, int64_t scale_ppm)
 {
-    double x = prng_laplace(&e->prng, NOISE_SCALE);
+    double x = prng_laplace(&e->prng, (double)scale_ppm / PPM);
 
     return x < -NOISE_CLIP ? -NOISE_CLIP : x > NOISE_CLIP ? NOISE_CLIP : x;
 }
@@ -162,7 +168,8 @@ static double noise(struct encoder *e)
 static void encode_statistical(struct encoder *e, struct encoder_frame *f)
 {
     /* Two draws for every frame, used or not: frame n has the same noise whatever came before. */
-    double size_noise = noise(e), interval_noise = noise(e);
+    double size_noise = noise(e, e->cfg.size_noise_ppm);
+    double interval_noise = noise(e, e->cfg.interval_noise_ppm);
     double interval = (double)NS_PER_S / (double)e->cfg.fps;
     double bytes = statistical_bytes(e, size_noise, f->key) + e->carry_bytes;
     bool transient = e->transient_left || e->debt_bytes > 0.5;

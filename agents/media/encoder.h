@@ -26,6 +26,9 @@ struct encoder_config {
     enum encoder_mode mode;
     int64_t fps;
     bps_t min_rate, max_rate, start_rate; /* payload bits per second the encoder is asked for */
+    /* Statistical mode: Laplace scale of a frame's size and interval relative to their means,
+     * SCALE_B and SCALE_t of RFC 8593, in 1e-6; 0..1e6. */
+    int64_t size_noise_ppm, interval_noise_ppm;
     uint64_t seed;
     ns_t start, stop; /* frames are captured in [start, stop) */
 };
@@ -41,7 +44,7 @@ struct encoder_frame {
 struct encoder;
 
 /* Returns 0, ERR_NOMEM or ERR_CONFIG (fps not in 1..1000, a limit not in 1 bit/s..1 Tbit/s, the
- * lower above the upper, start below 0). */
+ * lower above the upper, a noise outside its range, start below 0). */
 int encoder_new(struct encoder **out, const struct encoder_config *cfg);
 void encoder_free(struct encoder *e);
 /* Requests a rate (clipped to the limits); obeyed after the model's reaction latency. */

@@ -18,6 +18,8 @@ static struct encoder *make(enum encoder_mode mode, uint64_t seed, bps_t rate)
     const struct encoder_config cfg = {
         .mode = mode,
         .fps = 30,
+        .size_noise_ppm = 150000,
+        .interval_noise_ppm = 150000,
         .min_rate = 150000,
         .max_rate = 12 * MBIT,
         .start_rate = rate,
@@ -330,11 +332,11 @@ static void frames_end_at_stop_and_none_is_early(void **state)
 static void impossible_configurations_are_refused(void **state)
 {
     const struct encoder_config good = {.fps = 30, .min_rate = 1, .max_rate = 2, .start_rate = 1};
-    struct encoder_config bad[5];
+    struct encoder_config bad[7];
     struct encoder *e = NULL;
 
     (void)state;
-    for (size_t i = 0; i < 5; i++) {
+    for (size_t i = 0; i < 7; i++) {
         bad[i] = good;
     }
     bad[0].fps = 0;
@@ -342,7 +344,9 @@ static void impossible_configurations_are_refused(void **state)
     bad[2].min_rate = 0;
     bad[3].min_rate = 3;
     bad[4].start = -1;
-    for (size_t i = 0; i < 5; i++) {
+    bad[5].size_noise_ppm = 1000001;
+    bad[6].interval_noise_ppm = -1;
+    for (size_t i = 0; i < 7; i++) {
         assert_int_equal(encoder_new(&e, &bad[i]), ERR_CONFIG);
     }
     assert_null(e);

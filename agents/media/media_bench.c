@@ -26,6 +26,8 @@ static int64_t media(struct playout *playout)
 {
     const struct encoder_config cfg = {
         .fps = 30,
+        .size_noise_ppm = 150000,
+        .interval_noise_ppm = 150000,
         .min_rate = 400000,
         .max_rate = 12000000,
         .start_rate = 4500000,

@@ -24,6 +24,8 @@ int quic_media_tx_init(struct quic_media_tx *m, const struct agent_config *cfg, 
     struct encoder_config ec = {
         .mode = cfg->encoder == AGENT_ENCODER_CONSTANT ? ENCODER_CONSTANT : ENCODER_STATISTICAL,
         .fps = cfg->fps,
+        .size_noise_ppm = cfg->size_noise_ppm,
+        .interval_noise_ppm = cfg->interval_noise_ppm,
         .min_rate = cfg->min_rate,
         .max_rate = cfg->max_rate,
         .start_rate = cfg->start_rate,

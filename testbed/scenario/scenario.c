@@ -102,6 +102,8 @@ struct agent_config scenario_agent_config(const struct scenario *s, int64_t role
     c.media_stop = s->media_stop;
     c.encoder = s->encoder;
     c.fps = s->media_fps;
+    c.size_noise_ppm = s->media_size_noise_ppm;
+    c.interval_noise_ppm = s->media_interval_noise_ppm;
     c.min_rate = s->media_min_rate;
     c.max_rate = s->media_max_rate;
     c.start_rate = s->media_start_rate;

@@ -40,6 +40,7 @@ struct scenario {
     bool media;
     ns_t media_start, media_stop;
     int64_t media_fps;
+    int64_t media_size_noise_ppm, media_interval_noise_ppm;
     bps_t media_min_rate, media_max_rate, media_start_rate;
     ns_t media_playout_delay;
     int64_t data; /* enum agent_data */

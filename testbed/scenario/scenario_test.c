@@ -37,6 +37,8 @@ static const struct {
     {"media.max-rate", "10gbit"},
     {"media.start-rate", "30001bit"},
     {"media.fps", "120"},
+    {"media.size-noise", "0.15"},
+    {"media.interval-noise", "0"},
     {"media.encoder", "constant"},
     {"media.playout-delay", "0s"},
     {"data.size", "endless"},
@@ -152,6 +154,8 @@ static void test_defaults(void **state)
     assert_int_equal(s.data, AGENT_DATA_NONE);
     /* A scenario says nothing that the agents would not do by themselves. */
     assert_int_equal(c.fps, d.fps);
+    assert_int_equal(c.size_noise_ppm, d.size_noise_ppm);
+    assert_int_equal(c.interval_noise_ppm, d.interval_noise_ppm);
     assert_int_equal(c.min_rate, d.min_rate);
     assert_int_equal(c.max_rate, d.max_rate);
     assert_int_equal(c.start_rate, d.start_rate);
