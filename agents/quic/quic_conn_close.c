@@ -85,6 +85,9 @@ static void set_library_error(struct quic_conn *c, int rv)
 
 void quic_conn_library_error(struct quic_conn *c, int rv, ns_t now)
 {
+    if (c->closing || c->closed) {
+        return; /* the reason has been settled */
+    }
     switch (rv) {
     case NGTCP2_ERR_DRAINING: peer_closed(c, now); return;
     case NGTCP2_ERR_DROP_CONN:
