@@ -81,7 +81,8 @@ static const struct key keys[] = {
     {"quic.timestamp-exponent", KEY_COUNT, AT(timestamp_exponent), "0", 0, 20,
      .help = "timestamps count 2^exponent us"},
     {"quic.feedback-timeout", KEY_TIME, AT(feedback_timeout), "5000000000", 100 * NS_PER_MS,
-     TIME_MAX, .help = "no acknowledgement for so long closes the connection"},
+     TIME_MAX,
+     .help = "no acknowledgement for so long stops new data; thrice as long ends the connection"},
 
     {"duration", KEY_TIME, AT(duration), "never", 1, TIME_MAX, .never = true,
      .help = "end of the run; never: linger after the file has arrived"},

@@ -96,7 +96,7 @@ RUN_FOLDER_UNUSED static void hand_run_rest(struct run_folder *r)
                0, 0, 0, RECORD_NONE);
     record_put(run_folder_tx(r), RECORD_RTT, NS_PER_S, 20 * NS_PER_MS, 20 * NS_PER_MS);
     record_put(run_folder_tx(r), RECORD_RTT, 3 * NS_PER_S, 30 * NS_PER_MS, 21 * NS_PER_MS);
-    record_put_named(run_folder_tx(r), RECORD_EVENT, "connected", 21 * NS_PER_MS, 0);
+    record_put_named(run_folder_tx(r), RECORD_EVENT, "handshake-complete", 21 * NS_PER_MS, 0);
     for (int64_t i = 0; i < 10; i++) { /* frames: one late, one given up */
         record_put(run_folder_rx(r), RECORD_FRAME_RECEIVED, i * NS_PER_S + NS_PER_MS, 2, i, 2,
                    i != 3, i == 2);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* The event that the sender's connection is ready. */
-#define EVENT_CONNECTED "connected"
+#define EVENT_CONNECTED "handshake-complete"
 
 double transfer_ideal_s(const struct run_data *d)
 {

@@ -48,7 +48,8 @@ static const struct scenario_key keys[] = {
     {ROW("quic.timestamp-exponent", COUNT, timestamp_exponent, "0"), .min = 0, .max = 20,
      .help = "receive timestamps count 2^exponent us"},
     {ROW("quic.feedback-timeout", TIME, feedback_timeout, "5s"), .min = 100 * NS_PER_MS,
-     .max = 3600 * NS_PER_S, .help = "no acknowledgement for so long ends the connection"},
+     .max = 3600 * NS_PER_S,
+     .help = "no acknowledgement for so long stops new data; thrice as long ends the connection"},
 
     {ROW("media.start", TIME, media_start, "0s"), .min = 0, .max = DAY, .help = "first frame"},
     {ROW("media.stop", TIME, media_stop, "never"), .min = 0, .max = DAY, .never = "never",
