@@ -34,6 +34,7 @@ struct loop_cfg {
     struct cc_config cc;
     ns_t delay, queue, report_interval;
     double loss;
+    double noise;  /* of frame sizes: scale of a Laplace distribution around 1 */
     bps_t rate[3]; /* of the link, from step[i] on */
     ns_t step[3];
     bps_t media_max; /* the source never wants more, until media_max_until */
@@ -89,6 +90,7 @@ static struct loop_cfg cfg_default(uint64_t seed)
         .delay = 10 * NS_PER_MS,
         .queue = 300 * NS_PER_MS,
         .report_interval = 25 * NS_PER_MS,
+        .noise = 0.1,
         .rate = {5 * MBIT},
         .step = {0, NS_NEVER, NS_NEVER},
         .data_from = NS_NEVER,
@@ -175,7 +177,7 @@ static void take_report(struct loop *l)
 static void make_frame(struct loop *l)
 {
     double rate = (double)cc_target(l->cc) * (saturated(l) ? 0.5 : 1);
-    double noise = fmin(fmax(1 + prng_laplace(&l->frames, 0.1), 0.3), 2);
+    double noise = fmin(fmax(1 + prng_laplace(&l->frames, l->cfg.noise), 0.3), 2);
     int count, bytes;
 
     if (l->cfg.media_max && l->now < l->cfg.media_max_until) {
@@ -522,10 +524,11 @@ static void no_cell_falls_to_the_minimum(void **state)
             double c = (double)rates[i / 3];
             cfg.rate[0] = rates[i / 3];
             cfg.delay = delays[i % 3];
+            cfg.noise = 0.15; /* as RFC 8593 has it */
             l = loop_run(&cfg);
             expect((double)lowest_target(l, 5, 60) > .5 * c, seed, "lowest target",
                    (double)lowest_target(l, 5, 60) / c);
-            expect(mean_rate(l, 10, 60) >= .75 * c, seed, "rate", mean_rate(l, 10, 60) / c);
+            expect(mean_rate(l, 10, 60) >= .65 * c, seed, "rate", mean_rate(l, 10, 60) / c);
             loop_free(l);
         }
     }
