@@ -45,6 +45,7 @@ struct loop_cfg {
     ns_t burst;
     int64_t swing_ppm;
     ns_t swing_half;
+    ns_t lateness; /* of the pacing timer, mean of an exponential distribution */
     ns_t duration;
 };
 
@@ -63,7 +64,8 @@ struct loop {
     struct loop_cfg cfg;
     struct cc *cc;
     struct pacer pacer;
-    struct prng frames, losses;
+    struct prng frames, losses, timers;
+    ns_t late; /* the next wake-up for a packet */
     ns_t now, link_free, next_frame, next_report;
     struct packet ring[RING];
     int64_t sent, arrived, unreported; /* packet numbers: next to send, to arrive, to report */
@@ -236,8 +238,12 @@ static void pace(struct loop *l)
         !l->cfg.no_padding) {
         pacer_start_probe(&l->pacer, &probe, l->now);
     }
+    if (pacer_next(&l->pacer) + l->late > l->now) {
+        return;
+    }
     while (has_packet(l) && pacer_next(&l->pacer) <= l->now) {
         send_packet(l);
+        l->late = (ns_t)(-log(1 - prng_uniform(&l->timers)) * (double)l->cfg.lateness);
     }
 }
 
@@ -246,7 +252,7 @@ static ns_t next_event(const struct loop *l)
     ns_t t = ns_min(ns_min(cc_deadline(l->cc), l->next_frame), l->next_report);
 
     if (has_packet(l)) {
-        t = ns_min(t, pacer_next(&l->pacer));
+        t = ns_min(t, pacer_next(&l->pacer) + l->late);
     }
     if (l->report_count) {
         t = ns_min(t, l->reports[0].at);
@@ -281,6 +287,7 @@ static struct loop *loop_run(const struct loop_cfg *cfg)
     l->next_report = NS_NEVER;
     prng_init(&l->frames, cfg->seed, "frames");
     prng_init(&l->losses, cfg->seed, "losses");
+    prng_init(&l->timers, cfg->seed, "timers");
     assert_int_equal(cc_libwebrtc_new(&l->cc, &cfg->cc, 0), 0);
     pacer_init(&l->pacer, cfg->cc.start_rate, cfg->burst, 0);
     while ((l->now = next_event(l)) < cfg->duration) {
@@ -446,15 +453,17 @@ static struct loop_cfg cfg_saturated(uint64_t seed)
 /* From the second after the data began on, so that the change over is part of it. */
 static void saturated_sender_keeps_the_queue_short(void **state)
 {
-    static const bps_t rates[] = {MBIT, 5 * MBIT, 10 * MBIT};
+    static const bps_t rates[] = {MBIT, 5 * MBIT, 10 * MBIT, 5 * MBIT, 5 * MBIT};
+    static const ns_t lateness[] = {0, 0, 0, 50 * NS_PER_US, 400 * NS_PER_US};
 
     (void)state;
-    for (size_t r = 0; r < 3; r++) {
+    for (size_t r = 0; r < 5; r++) {
         for (uint64_t seed = 1; seed <= SEEDS; seed++) {
             struct loop_cfg cfg = cfg_saturated(seed);
             struct loop *l;
             double c = (double)rates[r], worst, p99;
             cfg.rate[0] = rates[r];
+            cfg.lateness = lateness[r];
             l = loop_run(&cfg);
             worst = worst_mean_rate(l, 31, 330, 60) / c;
             p99 = worst_queue_ms(l, 31, 330, 35, .99);
