@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Whole runs in real namespaces: what SIGKILL leaves, and whether two runs at once meet. */
+#include "testbed/run/run_process_test.h"
+
+#include "testbed/run/run.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#define KILLS 20
+#define RESIDUE_LIMIT NS_PER_S
+
+/* Short, but with every phase: set-up, traffic, drain, teardown. */
+static const char scenario[] = "name: short\n"
+                               "path: {rate: 5mbit, delay: 10ms, queue: 300ms}\n"
+                               "flows:\n"
+                               "  - {kind: media}\n"
+                               "  - {kind: data, size: endless, start: 500ms}\n"
+                               "duration: 1500ms\n";
+
+struct fixture {
+    char dir[256], file[300], log[300];
+};
+
+static struct fixture fixture;
+
+static int set_up(void **state)
+{
+    run_process_temp_dir(fixture.dir, sizeof fixture.dir);
+    snprintf(fixture.file, sizeof fixture.file, "%s/short.yaml", fixture.dir);
+    snprintf(fixture.log, sizeof fixture.log, "%s/log", fixture.dir);
+    run_process_write(fixture.dir, "short.yaml", scenario);
+    *state = &fixture;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    run_process_remove_dir(fixture.dir);
+    return 0;
+}
+
+/* Namespaces are what these tests are about: without them there is nothing to test. */
+static void need_namespaces(void)
+{
+    char why[200];
+
+    if (run_netns_probe(RUN_LINK_WIRE, why, sizeof why)) {
+        print_message("no namespaces here: %s\n", why);
+        skip();
+    }
+}
+
+static pid_t start_run(const struct fixture *f, int number)
+{
+    char out[400];
+    const char *args[] = {"run", f->file, "--link", "wire", "--quiet", "--out", out, NULL};
+
+    snprintf(out, sizeof out, "%s/out-%d", f->dir, number);
+    return run_process_start(args, f->log);
+}
+
+/* Waits until nothing of a run is left, of whose namespaces seen are known. Returns how long that
+ * took, NS_NEVER beyond the limit. */
+static ns_t wait_clean(const struct run_process_residue *before, const struct run_process_set *seen)
+{
+    ns_t start = run_process_now(), t = start;
+    struct run_process_residue now;
+
+    for (;;) {
+        run_process_residue(&now, seen);
+        if (now.processes == 0 && now.namespaces == 0 && now.interfaces <= before->interfaces &&
+            now.mounts <= before->mounts) {
+            return run_process_now() - start;
+        }
+        if (run_process_now() - start > RESIDUE_LIMIT) {
+            print_message("left: %zu processes, %zu namespaces; interfaces %zu, were %zu; mounts "
+                          "%zu, were %zu\n",
+                          now.processes, now.namespaces, now.interfaces, before->interfaces,
+                          now.mounts, before->mounts);
+            return NS_NEVER;
+        }
+        t += 10 * NS_PER_MS;
+        run_process_sleep_until(t);
+    }
+}
+
+/* 0 when the run is valid, or invalid for nothing but lateness, which two runs on a busy machine
+ * cannot help; else what is wrong with it. */
+static int check_run(const struct fixture *f, int number, int status)
+{
+    char path[500];
+    json_t *manifest, *reason;
+    size_t i;
+
+    snprintf(path, sizeof path, "%s/out-%d/all-1/manifest.json", f->dir, number);
+    manifest = json_load_file(path, 0, NULL);
+    if (!manifest || (status != 0 && status != 4)) {
+        run_process_show(f->log);
+        json_decref(manifest);
+        return status ? status : -1;
+    }
+    json_array_foreach(json_object_get(manifest, "invalid"), i, reason)
+    {
+        const char *name = json_string_value(json_object_get(reason, "reason"));
+        if (strcmp(name, "driver-late") != 0 && strcmp(name, "wire-late") != 0) {
+            print_message("invalid: %s\n", name);
+            json_decref(manifest);
+            return 4;
+        }
+        print_message("run %d on a busy machine: %s\n", number, name);
+    }
+    json_decref(manifest);
+    return 0;
+}
+
+static void test_sigkill_leaves_nothing(void **state)
+{
+    struct fixture *f = *state;
+    static struct run_process_set seen;
+    struct run_process_residue before;
+    ns_t length, start, worst = 0;
+    size_t namespaces = 0;
+    int status;
+
+    need_namespaces();
+    run_process_residue(&before, &seen);
+    assert_int_equal(before.processes, 0);
+
+    start = run_process_now();
+    status = run_process_wait(start_run(f, 0));
+    length = run_process_now() - start;
+    assert_int_equal(check_run(f, 0, status), 0);
+    assert_true(wait_clean(&before, &seen) < NS_NEVER);
+
+    for (int i = 1; i <= KILLS; i++) {
+        pid_t pid = start_run(f, i);
+        ns_t left;
+
+        run_process_sleep_until(run_process_now() + length * i / (KILLS + 1));
+        seen.count = 0;
+        run_process_namespaces(&seen);
+        namespaces += seen.count;
+        kill(pid, SIGKILL);
+        run_process_wait(pid);
+        left = wait_clean(&before, &seen);
+        if (left == NS_NEVER) {
+            print_message("killed %.0f ms after the start of a run of %.0f ms\n",
+                          ns_to_ms(length * i / (KILLS + 1)), ns_to_ms(length));
+        }
+        assert_true(left < NS_NEVER);
+        worst = ns_max(worst, left);
+    }
+    /* else the moments missed the runs and nothing was tested */
+    assert_true(namespaces > KILLS);
+    print_message("%d times SIGKILL over %.1f s, %zu namespaces in all: clean after at most %.0f "
+                  "ms\n",
+                  KILLS, ns_to_s(length), namespaces, ns_to_ms(worst));
+}
+
+static void test_interrupt_leaves_nothing(void **state)
+{
+    struct fixture *f = *state;
+    static struct run_process_set seen;
+    struct run_process_residue before;
+
+    need_namespaces();
+    run_process_residue(&before, &seen);
+    pid_t pid = start_run(f, 50);
+    run_process_sleep_until(run_process_now() + 900 * NS_PER_MS);
+    run_process_namespaces(&seen);
+    assert_true(seen.count > 0);
+    kill(pid, SIGINT);
+    assert_int_equal(run_process_wait(pid), 130);
+    assert_true(wait_clean(&before, &seen) < NS_NEVER);
+}
+
+static void test_two_runs_do_not_meet(void **state)
+{
+    struct fixture *f = *state;
+    static struct run_process_set seen;
+    struct run_process_residue before;
+    pid_t a, b;
+    int status_a, status_b;
+
+    need_namespaces();
+    run_process_residue(&before, &seen);
+    a = start_run(f, 100);
+    b = start_run(f, 101);
+    run_process_sleep_until(run_process_now() + 900 * NS_PER_MS);
+    run_process_namespaces(&seen);
+    status_a = run_process_wait(a);
+    status_b = run_process_wait(b);
+    assert_int_equal(check_run(f, 100, status_a), 0);
+    assert_int_equal(check_run(f, 101, status_b), 0);
+    assert_true(wait_clean(&before, &seen) < NS_NEVER);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sigkill_leaves_nothing),
+        cmocka_unit_test(test_interrupt_leaves_nothing),
+        cmocka_unit_test(test_two_runs_do_not_meet),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
