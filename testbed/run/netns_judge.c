@@ -12,7 +12,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define WIRE_LATE_MAX NS_PER_MS   /* p99 */
+#define WIRE_LATE_MAX NS_PER_MS /* p99 */
+/* One pause this long reads as a queue to a delay-based rate control, whatever the p99 says. */
+#define STALL_MAX (50 * NS_PER_MS)
 #define DRIVER_LATE_MAX NS_PER_MS /* p99 */
 #define CLOCK_STEP_MAX NS_PER_MS  /* of the wall clock against the monotonic one */
 #define DIGEST_NONE INT64_MIN
@@ -91,6 +93,8 @@ static void judge_wire(struct netns_run *r)
     invalid(r, "wire-late", w->late_p99 > WIRE_LATE_MAX, "p99 %.3f ms, maximum %.3f ms%s",
             ns_to_ms(w->late_p99), ns_to_ms(w->late_max),
             w->realtime ? "" : "; without real-time priority");
+    invalid(r, "wire-stall", w->late_max > STALL_MAX, "stood still for %.0f ms",
+            ns_to_ms(w->late_max));
 }
 
 static void judge_network(struct netns_run *r)
@@ -161,8 +165,11 @@ static void judge_drivers(struct netns_run *r)
     for (int i = 0; i < NETNS_SIDES; i++) {
         const char *name = r->sides[i].name;
         int64_t late = counter(r, name, "driver-late-p99-ns");
+        int64_t stall = counter(r, name, "driver-late-max-ns");
 
         invalid(r, "driver-late", late > DRIVER_LATE_MAX, "%s: p99 %.3f ms", name, ns_to_ms(late));
+        invalid(r, "driver-stall", stall > STALL_MAX, "%s: stood still for %.0f ms", name,
+                ns_to_ms(stall));
         for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
             invalid(r, kinds[k].reason, (uint64_t)counter(r, name, kinds[k].counter), "%s: %s",
                     name, kinds[k].detail);

@@ -71,6 +71,7 @@ static int set_up(void **state)
     write_records("sender.file.csv", "time_ns,event,digest,intact\n1,0,,\n2,1,77,\n");
     write_records("receiver.file.csv", "time_ns,event,digest,intact\n1,0,,\n2,1,77,1\n");
     write_records("sender.counter.csv", "name,value\ndriver-late-p99-ns,90000\nsend-blocked,0\n");
+    write_records("receiver.counter.csv", "name,value\n");
     *state = &f;
     return 0;
 }
@@ -211,6 +212,20 @@ static void test_driver_late(void **state)
     expect(f, "driver-late", 1, "sender: p99 2.500 ms");
 }
 
+static void test_stalls(void **state)
+{
+    struct fixture *f = *state;
+
+    f->r.wire_report.late_max = 147 * NS_PER_MS;
+    write_records("receiver.counter.csv", "name,value\ndriver-late-max-ns,60000000\n");
+    netns_judge(&f->r);
+    assert_int_equal(f->r.manifest.invalid_count, 2);
+    assert_string_equal(f->r.manifest.invalid[0].reason, "wire-stall");
+    assert_string_equal(f->r.manifest.invalid[0].detail, "stood still for 147 ms");
+    assert_string_equal(f->r.manifest.invalid[1].reason, "driver-stall");
+    assert_string_equal(f->r.manifest.invalid[1].detail, "receiver: stood still for 60 ms");
+}
+
 static void test_send_blocked(void **state)
 {
     struct fixture *f = *state;
@@ -237,7 +252,7 @@ int main(void)
         CASE(test_wire_drops),          CASE(test_wire_never_saw),  CASE(test_wire_late),
         CASE(test_netem_needs_no_wire), CASE(test_file_unfinished), CASE(test_file_damaged),
         CASE(test_media_missing),       CASE(test_clock_step),      CASE(test_driver_late),
-        CASE(test_send_blocked),
+        CASE(test_send_blocked),        CASE(test_stalls),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
