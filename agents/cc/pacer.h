@@ -14,7 +14,7 @@
 /* What suits a sender that always has something to send: no burst, a pacing rate a little over the
  * estimate (the saw-tooth of the estimate then reaches from 0.87 to 1.01 of the capacity), and this
  * swing (see pacer_set_swing). Measured by cc_loop_test, which prints the table of choices. */
-#define PACER_SATURATED_PPM 1020000
+#define PACER_SATURATED_PPM 1030000
 #define PACER_SWING_PPM 25000
 #define PACER_SWING_HALF (350 * NS_PER_MS)
 

@@ -9,9 +9,6 @@
 
 #include <string.h>
 
-/* Departures may run ahead of the schedule by so much, which makes good the lateness of a timer and
- * is well below what a queue of interest holds. */
-#define PACER_BURST NS_PER_MS
 #define BREAKER_PROBE_MIN (100 * NS_PER_MS)
 #define BREAKER_GIVE_UP 3 /* times feedback_timeout */
 
@@ -42,7 +39,7 @@ int quic_mux_start(struct quic_mux *m, ns_t now)
 {
     int rv = 0;
 
-    pacer_init(&m->pacer, m->cfg->start_rate, PACER_BURST, now);
+    pacer_init(&m->pacer, m->cfg->start_rate, 0, now);
     if (m->has_media) {
         rv = quic_media_tx_init(&m->media, m->cfg, m->env->seed, m->env->rec, now);
     }

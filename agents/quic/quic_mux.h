@@ -42,7 +42,8 @@ struct quic_mux {
     struct cc *cc; /* NULL until the first flow starts */
     struct pacer pacer;
     struct quic_sent sent;
-    bool rtt_new, data_active;
+    bool rtt_new, data_active, data_has_been;
+    ns_t data_ended;  /* when data was active last; unset while data_has_been is false */
     bps_t media_rate; /* IP level */
     ns_t rate_recorded;
     int64_t recorded_state; /* what of cc's state was last recorded */

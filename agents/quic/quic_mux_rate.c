@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "agents/quic/quic_mux_rate.h"
 
+#define PACING_OPENING (2 * NS_PER_S)
 #define PPM INT64_C(1000000)
 #define RECORD_INTERVAL (20 * NS_PER_MS)
 /* With data there is always something to fill the path with, so only the path limits. */
@@ -62,13 +63,42 @@ static bps_t part(bps_t rate, int64_t ppm)
     return (bps_t)((__int128)rate * ppm / PPM);
 }
 
-/* What media is asked for, on the IP level. */
-static bps_t media_part(const struct quic_mux *m, bps_t target)
+/* Pacing rate over target. While data is active the pacer is always busy. Without data it lets
+ * frames out faster, but not at once: the step from an even flow to bursts lifts the mean queue by
+ * several ms, and lifted within less than a second that is a slope the controller takes for
+ * overuse. */
+static int64_t pacing_ppm(const struct quic_mux *m, ns_t now)
 {
-    bps_t rate = m->data_active ? part(target, m->cfg->share_ppm) : target;
+    int64_t open = m->cfg->pacing_ppm - PACER_SATURATED_PPM;
+    ns_t since = now - m->data_ended;
+
+    if (m->data_active) {
+        return PACER_SATURATED_PPM;
+    }
+    if (!m->data_has_been || since >= PACING_OPENING || open <= 0) {
+        return m->cfg->pacing_ppm;
+    }
+    return PACER_SATURATED_PPM + open * (since / NS_PER_US) / (PACING_OPENING / NS_PER_US);
+}
+
+/* What media is asked for, on the IP level: its share of what is sent. */
+static bps_t media_part(const struct quic_mux *m, bps_t target, bps_t pace)
+{
+    bps_t rate = m->data_active ? part(pace, m->cfg->share_ppm) : target;
     bps_t least = quic_media_tx_ip_rate(&m->media, m->cfg->min_rate);
 
     return rate > least ? rate : least;
+}
+
+static void follow_data(struct quic_mux *m, bool active, ns_t now)
+{
+    if (active) {
+        cc_demand(m->cc, now);
+        m->data_has_been = true;
+    } else {
+        m->data_ended = now;
+    }
+    m->data_active = active;
 }
 
 void quic_mux_rate_update(struct quic_mux *m, ns_t now)
@@ -82,15 +112,18 @@ void quic_mux_rate_update(struct quic_mux *m, ns_t now)
     }
     active = data_is_active(m);
     changed = active != m->data_active;
-    m->data_active = active;
+    if (changed) {
+        follow_data(m, active, now);
+    }
     target = cc_target(m->cc);
-    pace = active ? target : part(target, m->cfg->pacing_ppm);
+    pace = part(target, pacing_ppm(m, now));
     if (m->has_media) {
-        m->media_rate = media_part(m, target);
+        m->media_rate = media_part(m, target, pace);
         quic_media_tx_set_rate(&m->media, m->media_rate, now);
         pace = pace > m->media_rate ? pace : m->media_rate;
     }
     pacer_set_rate(&m->pacer, pace, now);
+    pacer_set_swing(&m->pacer, active ? PACER_SWING_PPM : 0, PACER_SWING_HALF);
     if (m->running && !m->pacer.probing && cc_probe(m->cc, &probe, now)) {
         pacer_start_probe(&m->pacer, &probe, now);
     }
