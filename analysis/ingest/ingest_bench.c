@@ -86,7 +86,7 @@ static double bench_read(const char *parent, const char *dir)
     snprintf(path, sizeof path, "%s/sender.packet_sent.csv", dir);
     stat(path, &st);
     seconds = cpu_s();
-    if (table_read(&t, RECORD_PACKET_SENT, path, &f)) {
+    if (table_read(&t, RECORD_PACKET_SENT, path, NULL, &f)) {
         fprintf(stderr, "%s\n", f.text);
         exit(EXIT_FAILURE);
     }

@@ -37,14 +37,17 @@ static int load_tables(struct run_data *d, const char *dir, struct fault *f)
 
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
         struct table *t = &d->tables[sources[i].agent][sources[i].kind];
+        bool cut = false;
         int rc;
 
         snprintf(path, sizeof path, "%s/%s.%s.csv", dir, agent_names[sources[i].agent],
                  record_schemas[sources[i].kind].name);
-        rc = table_read(t, sources[i].kind, path, f);
+        /* an agent that was killed, which makes its run invalid, leaves files without their end */
+        rc = table_read(t, sources[i].kind, path, d->info.invalid_count ? &cut : NULL, f);
         if (rc) {
             return rc;
         }
+        d->truncated += cut;
         if (!t->schema && sources[i].needed && d->info.invalid_count == 0 &&
             (d->info.has_media || !sources[i].needs_media)) {
             return fault_set(f, ERR_MALFORMED, "%s: missing, but the run says it is valid", path);

@@ -45,11 +45,13 @@ struct run_data {
     struct run_numbers sent, received; /* forward packets at the sender, at the receiver */
     uint64_t cut;                      /* datagrams a capture did not keep whole */
     size_t captured;                   /* datagrams in both captures */
+    uint64_t truncated;                /* files of records whose last line is cut off */
 };
 
 /* Loads dir. Returns 0 or a negative code with *f filled; nothing is then left allocated. Records
  * that a valid run must have (sender.packet_sent, receiver.packet_received, and with media
- * sender.rtp_sent) are an error when missing; a run that calls itself invalid may lack any. */
+ * sender.rtp_sent) are an error when missing; a run that calls itself invalid may lack any, and
+ * the last line of each may be cut off. */
 int run_data_load(struct run_data *d, const char *dir, struct fault *f);
 void run_data_fini(struct run_data *d);
 

@@ -6,9 +6,11 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define HEADER_BYTES 512 /* more than any header has */
 
 struct cursor {
     const char *file;
@@ -199,16 +201,68 @@ out:
     return rc;
 }
 
-int table_read(struct table *t, enum record_kind kind, const char *path, struct fault *f)
+/* Whether text is a beginning of the header, but not all of it. */
+static bool begins_header(const struct table *t, const char *text, size_t len)
+{
+    char header[HEADER_BYTES];
+    size_t used = (size_t)snprintf(header, sizeof header, "%s", t->schema->has_name ? "name," : "");
+
+    for (size_t i = 0; i < t->columns && used < sizeof header; i++) {
+        used += (size_t)snprintf(header + used, sizeof header - used, "%s%c", t->schema->columns[i],
+                                 i + 1 < t->columns ? ',' : '\n');
+    }
+    return len < used && used < sizeof header && memcmp(header, text, len) == 0;
+}
+
+/* Whether text is a beginning of a row: nothing is wrong with it but that it ends too soon. */
+static bool begins_row(const struct table *t, const char *text, size_t len)
+{
+    struct fault unused;
+    struct cursor c = {.file = "", .pos = text, .end = text + len, .line = text, .fault = &unused};
+    char name[TABLE_NAME_MAX + 1];
+    int64_t value;
+    int rc = t->schema->has_name ? parse_name(&c, name) : 0;
+
+    rc = rc || !t->schema->has_name ? rc : end_cell(&c, ',');
+    for (size_t i = 0; i < t->columns && !rc; i++) {
+        rc = parse_int(&c, &value);
+        rc = rc ? rc : end_cell(&c, i + 1 < t->columns ? ',' : '\n');
+    }
+    return rc && (c.pos == c.end || (c.end - c.pos == 1 && *c.pos == '-'));
+}
+
+size_t table_whole_bytes(enum record_kind kind, const uint8_t *data, size_t len)
+{
+    const struct table t = {.schema = &record_schemas[kind], .columns = record_columns(kind)};
+    const char *text = len ? (const char *)data : "";
+    const char *eol = memrchr(text, '\n', len);
+    size_t whole = eol ? (size_t)(eol - text) + 1 : 0;
+
+    if (!eol) {
+        return begins_header(&t, text, len) ? 0 : len;
+    }
+    return whole < len && begins_row(&t, text + whole, len - whole) ? whole : len;
+}
+
+int table_read(struct table *t, enum record_kind kind, const char *path, bool *cut, struct fault *f)
 {
     struct file_map m;
-    int rc;
+    size_t whole;
+    int rc = 0;
 
     *t = (struct table){0};
     if (file_map_open(&m, path)) {
         return errno == ENOENT ? 0 : fault_set(f, ERR_OS, "%s: %s", path, strerror(errno));
     }
-    rc = table_parse(t, kind, path, m.data, m.len, f);
+    whole = cut ? table_whole_bytes(kind, m.data, m.len) : m.len;
+    if (cut) {
+        *cut = whole < m.len || m.len == 0;
+    }
+    if (cut && whole == 0) {
+        *t = (struct table){.schema = &record_schemas[kind], .columns = record_columns(kind)};
+    } else {
+        rc = table_parse(t, kind, path, m.data, whole, f);
+    }
     file_map_close(&m);
     return rc;
 }

@@ -8,6 +8,7 @@
 #include "agents/record/record.h"
 #include "analysis/ingest/fault.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,9 +26,15 @@ struct table {
  * file without rows has its header. */
 int table_parse(struct table *t, enum record_kind kind, const char *name, const uint8_t *data,
                 size_t len, struct fault *f);
+/* How much of a file that its writer may not have finished can be parsed: all of it, unless it ends
+ * with the beginning of a row or of the header, which is left out. Anything else that is wrong with
+ * the last line stays for table_parse to refuse. */
+size_t table_whole_bytes(enum record_kind kind, const uint8_t *data, size_t len);
 /* Reads the file at path. A file that is not there gives an empty table and returns 0: an agent
- * opens a file when its first row comes. */
-int table_read(struct table *t, enum record_kind kind, const char *path, struct fault *f);
+ * opens a file when its first row comes. With cut, a last line that was not finished (or a header
+ * that was not even begun) is dropped and *cut says so; without, it is an error. */
+int table_read(struct table *t, enum record_kind kind, const char *path, bool *cut,
+               struct fault *f);
 void table_fini(struct table *t);
 /* A column by its name in the schema: t->rows values, NULL when the table has no rows. Asking for a
  * column the schema lacks is our own bug and asserted. */

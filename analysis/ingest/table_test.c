@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -103,10 +104,42 @@ static void test_no_file_is_no_rows(void **state)
     struct fault f;
 
     (void)state;
-    assert_int_equal(table_read(&t, RECORD_RTT, "/nonexistent/sender.rtt.csv", &f), 0);
+    assert_int_equal(table_read(&t, RECORD_RTT, "/nonexistent/sender.rtt.csv", NULL, &f), 0);
     assert_null(t.schema);
-    assert_int_equal(table_read(&t, RECORD_RTT, "/", &f), ERR_OS);
+    assert_int_equal(table_read(&t, RECORD_RTT, "/", NULL, &f), ERR_OS);
     assert_non_null(strstr(f.text, "/: "));
+}
+
+static size_t whole(enum record_kind kind, const char *text)
+{
+    return table_whole_bytes(kind, (const uint8_t *)text, strlen(text));
+}
+
+/* Only a beginning of a line may be left out; what no writer began is left in, to be refused. */
+static void test_only_beginnings_are_left_out(void **state)
+{
+    static const char *const beginnings[] = {"1",   "-",    "12,",      ",",     "1,2",
+                                             "1,-", "1,2,", "1,2,-345", "1,2,3", ",,"};
+    static const char *const others[] = {"x", "1x", "1,2,3,", "1 ", "1,--", "99999999999999999999"};
+    char text[200];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++) {
+        snprintf(text, sizeof text, RTT "1,2,3\n%s", beginnings[i]);
+        assert_int_equal(whole(RECORD_RTT, text), strlen(RTT "1,2,3\n"));
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        snprintf(text, sizeof text, RTT "1,2,3\n%s", others[i]);
+        assert_int_equal(whole(RECORD_RTT, text), strlen(text));
+    }
+    for (size_t i = 0; i < strlen(RTT); i++) {
+        snprintf(text, sizeof text, "%.*s", (int)i, RTT);
+        assert_int_equal(whole(RECORD_RTT, text), 0);
+    }
+    assert_int_equal(whole(RECORD_RTT, RTT), strlen(RTT));
+    assert_int_equal(whole(RECORD_RTT, "time_ns,slate"), 13);
+    assert_int_equal(whole(RECORD_EVENT, "name,time_ns,value\nmedia-st"), 19);
+    assert_int_equal(whole(RECORD_EVENT, "name,time_ns,value\nmedia-start,5"), 19);
 }
 
 int main(void)
@@ -117,6 +150,7 @@ int main(void)
         cmocka_unit_test(test_header_only),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_no_file_is_no_rows),
+        cmocka_unit_test(test_only_beginnings_are_left_out),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -323,6 +323,110 @@ static void test_missing_and_broken_files(void **state)
     assert_int_equal(access(path, F_OK), -1);
 }
 
+#define AGENT_EXIT "[{\"reason\":\"agent-exit\",\"count\":1,\"detail\":\"\"}]"
+#define RECORDS_BYTES_MAX 65536
+
+static int reduce_again(struct fixture *x, struct fault *f)
+{
+    json_decref(x->doc);
+    x->doc = NULL;
+    return reduce_run(x->run, &x->doc, f);
+}
+
+/* Puts the first len bytes of text into a file of the run. */
+static void put_file(const char *path, const char *text, size_t len)
+{
+    FILE *f = fopen(path, "we");
+
+    assert_non_null(f);
+    assert_int_equal(fwrite(text, 1, len, f), len);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* A file of records cut at every place of its last line, or of all of it when it is only a header.
+ * Whether the reduction must do without that line, or must refuse the file, is the manifest's word.
+ */
+static void cut_everywhere(struct fixture *x, const char *file, bool invalid)
+{
+    char path[4 * RUN_FOLDER_PATH_BYTES], text[RECORDS_BYTES_MAX];
+    size_t len, start;
+    struct fault f;
+    FILE *in;
+
+    snprintf(path, sizeof path, "%s/%s", x->run, file);
+    in = fopen(path, "re");
+    assert_non_null(in);
+    len = fread(text, 1, sizeof text, in);
+    fclose(in);
+    assert_true(len > 1 && len < sizeof text && text[len - 1] == '\n');
+    for (start = len - 1; start > 0 && text[start - 1] != '\n'; start--) {
+    }
+    for (size_t cut = start + 1; cut < len; cut++) {
+        put_file(path, text, cut);
+        if (invalid) {
+            assert_int_equal(reduce_again(x, &f), 0);
+            assert_true(gives_reason(x, "records-truncated"));
+        } else {
+            assert_int_equal(reduce_again(x, &f), ERR_MALFORMED);
+            assert_non_null(strstr(f.text, file));
+            assert_non_null(strstr(f.text, "cut off within a line"));
+        }
+    }
+    /* the header, down to nothing: what a buffer leaves of an agent that died early */
+    for (size_t cut = 0; invalid && text[cut] != '\n'; cut++) {
+        put_file(path, text, cut);
+        assert_int_equal(reduce_again(x, &f), 0);
+        assert_true(gives_reason(x, "records-truncated"));
+    }
+    put_file(path, text, len);
+    assert_int_equal(reduce_again(x, &f), 0);
+    assert_false(gives_reason(x, "records-truncated"));
+}
+
+static void test_truncated_records(void **state)
+{
+    static const char *const files[] = {"sender.packet_sent.csv",
+                                        "sender.rtp_sent.csv",
+                                        "sender.rate.csv",
+                                        "sender.rtt.csv",
+                                        "sender.file.csv",
+                                        "sender.event.csv",
+                                        "receiver.packet_received.csv",
+                                        "receiver.rtp_received.csv",
+                                        "receiver.frame_received.csv",
+                                        "receiver.freeze.csv",
+                                        "receiver.message_received.csv",
+                                        "receiver.file.csv"};
+    struct fixture *x = *state;
+    struct run_folder r = {0};
+
+    for (int invalid = 0; invalid < 2; invalid++) {
+        hand_run_write(x->parent, "r-1", "{}", invalid ? AGENT_EXIT : "[]");
+        snprintf(r.dir, sizeof r.dir, "%.500s/r-1", x->parent);
+        run_folder_text(&r, "receiver.message_received.csv",
+                        "time_ns,channel,message,bytes\n3000000000,0,0,65536\n");
+        for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+            cut_everywhere(x, files[i], invalid);
+        }
+    }
+}
+
+/* Not at the end of the file, and not a beginning of a row: an error in an invalid run as well. */
+static void test_damaged_records_stay_an_error(void **state)
+{
+    struct fixture *x = *state;
+    struct run_folder r = {0};
+
+    hand_run_write(x->parent, "r-1", "{}", AGENT_EXIT);
+    snprintf(r.dir, sizeof r.dir, "%.500s/r-1", x->parent);
+    run_folder_text(&r, "sender.rtt.csv", "time_ns,latest_ns,smoothed_ns\n1,2\n1,2,3\n");
+    refuses(x, ERR_MALFORMED, "sender.rtt.csv:2:4", "expected ','");
+    run_folder_text(&r, "sender.rtt.csv", "time_ns,latest_ns,smoothed_ns\n1,2,3\n1,x");
+    refuses(x, ERR_MALFORMED, "sender.rtt.csv:3:1", "cut off within a line");
+    run_folder_text(&r, "sender.rtt.csv", "time_ns,slatest");
+    refuses(x, ERR_MALFORMED, "sender.rtt.csv:1:9", "header");
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -338,6 +442,8 @@ int main(void)
         TEST(test_reasons),
         TEST(test_empty_run),
         TEST(test_missing_and_broken_files),
+        TEST(test_truncated_records),
+        TEST(test_damaged_records_stay_an_error),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
