@@ -52,7 +52,8 @@ struct quic_ack_ext {
     void (*on_packet)(void *ctx, int64_t packet);
     void *ctx;
 
-    uint64_t acks_extended, acks_plain, timestamps_sent, timestamps_received, malformed;
+    uint64_t acks_extended, acks_plain, timestamps_sent, timestamps_received;
+    uint64_t malformed, excessive; /* frames of the peer: undecodable, more than asked for */
 };
 
 void quic_ack_ext_init(struct quic_ack_ext *e, const struct receive_ts_params *local);

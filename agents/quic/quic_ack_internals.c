@@ -2,6 +2,7 @@
 #include "agents/quic/quic_ack_ext.h"
 
 #include "agents/base/buf.h"
+#include "agents/base/err.h"
 #include "agents/quic/quic_current.h"
 
 #include <ngtcp2/ngtcp2_crypto.h>
@@ -293,8 +294,10 @@ static ngtcp2_ssize decode_extended(struct quic_ack_ext *e, ngtcp2_frame *dest, 
     ts = receive_ts_decode(data + n, len - (size_t)n, dest->ack.largest_ack, e->local.exponent,
                            entries, max, &count);
     if (ts < 0) {
-        e->malformed++;
-        return NGTCP2_ERR_FRAME_ENCODING;
+        /* more than was asked for is legal coding, but against the draft */
+        e->excessive += ts == ERR_LIMIT;
+        e->malformed += ts != ERR_LIMIT;
+        return ts == ERR_LIMIT ? NGTCP2_ERR_PROTO : NGTCP2_ERR_FRAME_ENCODING;
     }
     e->timestamps_received += count;
     for (size_t i = 0; i < count; i++) {

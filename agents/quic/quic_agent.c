@@ -36,8 +36,9 @@ struct quic_agent {
     enum phase phase;
     ns_t now;
     ns_t drain_until, delivered;
-    bool ended;      /* the receiver's media has been finished */
-    bool unfinished; /* file-unfinished has been recorded */
+    bool ended;                /* the receiver's media has been finished */
+    bool unfinished;           /* file-unfinished has been recorded */
+    uint64_t unexpected_flows; /* what a peer has sent to a sender */
     int fatal;
 };
 
@@ -66,6 +67,7 @@ static int on_datagram(void *ctx, const uint8_t *data, size_t len)
     struct quic_agent *q = ctx;
 
     if (q->sender) {
+        q->unexpected_flows++;
         quic_conn_fail(&q->conn, ROQ_UNKNOWN_FLOW_ID, "peer sent media to a sender");
         return -1;
     }
@@ -77,6 +79,7 @@ static int on_stream_data(void *ctx, void **user, bool fin, const uint8_t *data,
     struct quic_agent *q = ctx;
 
     if (q->sender) {
+        q->unexpected_flows++;
         quic_conn_fail(&q->conn, ROQ_UNKNOWN_FLOW_ID, "peer sent a stream to a sender");
         return -1;
     }
@@ -417,6 +420,12 @@ static void put_counters(const struct quic_agent *q)
     counter(q, "timestamps-received", c->ack_ext.timestamps_received);
     counter(q, "timestamps-overflowed", c->ack_ext.log.overflowed);
     counter(q, "timestamps-malformed", c->ack_ext.malformed);
+    counter(q, "timestamps-excessive", c->ack_ext.excessive);
+    counter(q, "bidirectional-streams", c->bidirectional_streams);
+    counter(q, "unexpected-flows", q->unexpected_flows);
+    counter(q, "bad-parameters", c->bad_parameters);
+    counter(q, "tls-failures", c->tls_failures);
+    counter(q, "transport-violations", c->transport_violations);
     if (!q->sender) {
         quic_rx_counters(&q->rx);
     } else if (q->mux_started) {

@@ -82,7 +82,9 @@ static int handshake_completed_cb(ngtcp2_conn *conn, void *user)
     }
     if (!quic_tls_peer_params(c->tls, &params, &len) ||
         receive_ts_params_parse(&c->ack_ext.peer, params, len) != 0) {
-        quic_conn_fail(c, ROQ_GENERAL_ERROR, "peer sent malformed timestamp parameters");
+        c->bad_parameters++;
+        quic_conn_fail_transport(c, NGTCP2_TRANSPORT_PARAMETER_ERROR,
+                                 "peer sent malformed timestamp parameters");
         return CALLBACK_FAILED;
     }
     c->handshake_done = true;

@@ -85,7 +85,9 @@ struct quic_conn {
     char error[QUIC_CONN_ERROR_MAX];
 
     uint64_t datagrams_garbage, datagrams_in, datagrams_out, bytes_in, bytes_out;
-    uint64_t bidirectional_streams;
+    /* What a peer did wrong, by who noticed it: streams of the wrong kind, parameters of the
+     * timestamp extension, TLS, or the rules of RFC 9000 (ngtcp2). */
+    uint64_t bidirectional_streams, bad_parameters, tls_failures, transport_violations;
 };
 
 /* Fills in c; events and everything in cfg and env outlive it. */
@@ -117,6 +119,8 @@ void quic_conn_close(struct quic_conn *c, uint64_t code, ns_t now);
  * one line for agent_error. The first failure counts. From an event function the closing follows by
  * itself, else it is for quic_conn_shut to begin it. */
 void quic_conn_fail(struct quic_conn *c, uint64_t code, const char *reason);
+/* The same with a transport error code (RFC 9000 section 20.1). */
+void quic_conn_fail_transport(struct quic_conn *c, uint64_t code, const char *reason);
 void quic_conn_shut(struct quic_conn *c, ns_t now);
 /* Takes a negative result of an ngtcp2 function and begins the closing it asks for. */
 void quic_conn_library_error(struct quic_conn *c, int rv, ns_t now);

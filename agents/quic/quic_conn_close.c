@@ -52,6 +52,15 @@ void quic_conn_fail(struct quic_conn *c, uint64_t code, const char *reason)
     ngtcp2_ccerr_set_application_error(&c->close_error, code, NULL, 0);
 }
 
+void quic_conn_fail_transport(struct quic_conn *c, uint64_t code, const char *reason)
+{
+    if (c->failed) {
+        return;
+    }
+    quic_conn_fail(c, 0, reason);
+    ngtcp2_ccerr_set_transport_error(&c->close_error, code, NULL, 0);
+}
+
 /* The peer has closed. Anything but "no error" is a failure of the run. */
 static void peer_closed(struct quic_conn *c, ns_t now)
 {
@@ -67,6 +76,13 @@ static void peer_closed(struct quic_conn *c, ns_t now)
     }
 }
 
+/* Does the code say that the peer broke a rule of the transport? */
+static bool is_violation(const ngtcp2_ccerr *e)
+{
+    return e->type == NGTCP2_CCERR_TYPE_TRANSPORT && e->error_code != NGTCP2_NO_ERROR &&
+           e->error_code != NGTCP2_INTERNAL_ERROR && e->error_code < NGTCP2_CRYPTO_ERROR;
+}
+
 static void set_library_error(struct quic_conn *c, int rv)
 {
     if (rv == NGTCP2_ERR_CRYPTO) {
@@ -75,6 +91,8 @@ static void set_library_error(struct quic_conn *c, int rv)
         ngtcp2_ccerr_set_liberr(&c->close_error, rv, NULL, 0);
     }
     c->failed = true;
+    c->tls_failures += rv == NGTCP2_ERR_CRYPTO;
+    c->transport_violations += is_violation(&c->close_error);
     if (rv == NGTCP2_ERR_CRYPTO) {
         snprintf(c->error, sizeof c->error, "TLS handshake failed, alert %d",
                  ngtcp2_conn_get_tls_alert(c->conn));

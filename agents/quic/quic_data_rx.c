@@ -17,7 +17,10 @@ int quic_data_rx_init(struct quic_data_rx *d, const struct record_sink *rec)
 
     memset(d, 0, sizeof *d);
     d->rec = rec;
-    rv = qdc_reorder_new(&d->reorder, true, REORDER_BYTES_MAX, REORDER_MESSAGES_MAX);
+    rv = qdc_reorder_new(&d->ordered, true, REORDER_BYTES_MAX, REORDER_MESSAGES_MAX);
+    if (rv == 0) {
+        rv = qdc_reorder_new(&d->unordered, false, REORDER_BYTES_MAX, REORDER_MESSAGES_MAX);
+    }
     if (rv == 0) {
         rv = bulk_sink_new(&d->sink);
     }
@@ -29,9 +32,10 @@ int quic_data_rx_init(struct quic_data_rx *d, const struct record_sink *rec)
 
 void quic_data_rx_fini(struct quic_data_rx *d)
 {
-    qdc_reorder_free(d->reorder);
+    qdc_reorder_free(d->ordered);
+    qdc_reorder_free(d->unordered);
     bulk_sink_free(d->sink);
-    d->reorder = NULL;
+    d->ordered = d->unordered = NULL;
     d->sink = NULL;
 }
 
@@ -40,10 +44,33 @@ static bool is_data(const struct qdc_header *h)
     return h->type & QDC_TYPE_DATA;
 }
 
+static bool is_numbered(const struct qdc_header *h)
+{
+    return h->type & QDC_DATA_SEQ;
+}
+
+/* Notes what the message says about the channel. Returns whether it all goes together. */
+static bool order_agrees(struct quic_data_rx *d, const struct qdc_header *h)
+{
+    bool known = d->opened;
+
+    if (is_data(h)) {
+        d->seen_numbered |= is_numbered(h);
+        d->seen_unnumbered |= !is_numbered(h);
+    } else if (h->type == QDC_TYPE_OPEN && !d->opened) {
+        d->is_unordered = h->open.channel_type & QDC_CHANNEL_RELIABLE_UNORDERED;
+        known = true;
+    }
+    return !known || !(d->is_unordered ? d->seen_numbered : d->seen_unnumbered);
+}
+
 int quic_data_rx_header(struct quic_data_rx *d, const struct qdc_header *h, ns_t now)
 {
-    if (h->channel != QUIC_AGENT_DATA_CHANNEL || (is_data(h) && !(h->type & QDC_DATA_SEQ))) {
+    if (h->channel != QUIC_AGENT_DATA_CHANNEL) {
         return ERR_PROTOCOL;
+    }
+    if (!order_agrees(d, h)) {
+        return ERR_MALFORMED;
     }
     if (is_data(h) && !d->first_seen) {
         d->first_seen = true;
@@ -71,7 +98,8 @@ static int deliver(struct quic_data_rx *d, ns_t now)
     size_t len;
     int rv = 0;
 
-    while (rv == 0 && d->opened && qdc_reorder_get(d->reorder, &seq, &data, &len)) {
+    while (rv == 0 && d->opened &&
+           qdc_reorder_get(d->is_unordered ? d->unordered : d->ordered, &seq, &data, &len)) {
         rv = bulk_sink_recv(d->sink, data, len);
         free(data);
         d->messages++;
@@ -89,7 +117,8 @@ static int take_data(struct quic_data_rx *d, const struct qdc_header *h, uint8_t
         return ERR_MALFORMED;
     }
     memmove(bytes, bytes + header_len, len - header_len);
-    return qdc_reorder_put(d->reorder, h->seq, bytes, len - header_len);
+    return qdc_reorder_put(is_numbered(h) ? d->ordered : d->unordered, h->seq, bytes,
+                           len - header_len);
 }
 
 int quic_data_rx_message(struct quic_data_rx *d, const struct qdc_header *h, uint8_t *stream_bytes,
@@ -109,6 +138,9 @@ int quic_data_rx_message(struct quic_data_rx *d, const struct qdc_header *h, uin
             return ERR_MALFORMED;
         }
         if (h->type == QDC_TYPE_OPEN) {
+            if (d->opened) {
+                return ERR_PROTOCOL;
+            }
             d->opened = true;
         } else {
             d->closed = true;

@@ -16,6 +16,8 @@
  * bytes of RoQ's own length. A stream id takes four bytes from the 4096th stream on. */
 #define STREAM_FRAMING_BYTES (1 + 4 + 2 + 1 + 2)
 #define CANCEL_BATCH 64
+/* Of RTP: with smaller ones a frame at the highest rates would need too many. */
+#define PACKET_BYTES_MIN 256
 #define RTP_OVERHEAD_BYTES (RTP_HEADER_BYTES + PACKETIZER_DESCRIPTOR_BYTES)
 
 int quic_media_tx_init(struct quic_media_tx *m, const struct agent_config *cfg, uint64_t seed,
@@ -43,6 +45,19 @@ int quic_media_tx_init(struct quic_media_tx *m, const struct agent_config *cfg, 
     m->overhead_bytes = RATE_UDP_IP_OVERHEAD_BYTES + QUIC_CONN_OVERHEAD_BYTES + m->framing_bytes;
     packetizer_init(&m->packetizer, seed, m->packet_bytes_max);
     return encoder_new(&m->encoder, &ec);
+}
+
+bool quic_media_tx_fit(struct quic_media_tx *m, uint64_t datagram_frame_bytes_max)
+{
+    if (m->streams || datagram_frame_bytes_max >= m->packet_bytes_max + m->framing_bytes) {
+        return true;
+    }
+    if (datagram_frame_bytes_max < PACKET_BYTES_MIN + m->framing_bytes) {
+        return false;
+    }
+    m->packet_bytes_max = (size_t)datagram_frame_bytes_max - m->framing_bytes;
+    m->packetizer.packet_bytes_max = m->packet_bytes_max;
+    return true;
 }
 
 static void list_push(struct quic_media_list *l, struct quic_media_packet *p)

@@ -53,6 +53,9 @@ struct quic_media_tx {
 int quic_media_tx_init(struct quic_media_tx *m, const struct agent_config *cfg, uint64_t seed,
                        const struct record_sink *rec, ns_t now);
 void quic_media_tx_fini(struct quic_media_tx *m);
+/* The peer takes DATAGRAM frames up to this size (RFC 9221 section 3): makes packets that fit.
+ * Returns false when datagrams are needed and too small for any sensible packet. */
+bool quic_media_tx_fit(struct quic_media_tx *m, uint64_t datagram_frame_bytes_max);
 /* When produce has something to do. */
 ns_t quic_media_tx_deadline(const struct quic_media_tx *m);
 /* Encodes and queues the frames due. Returns 0 or ERR_NOMEM. */

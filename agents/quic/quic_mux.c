@@ -37,11 +37,15 @@ void quic_mux_fini(struct quic_mux *m)
 
 int quic_mux_start(struct quic_mux *m, ns_t now)
 {
+    const ngtcp2_transport_params *peer = ngtcp2_conn_get_remote_transport_params(m->conn->conn);
     int rv = 0;
 
     pacer_init(&m->pacer, m->cfg->start_rate, 0, now);
     if (m->has_media) {
         rv = quic_media_tx_init(&m->media, m->cfg, m->env->seed, m->env->rec, now);
+        if (rv == 0 && !quic_media_tx_fit(&m->media, peer->max_datagram_frame_size)) {
+            quic_conn_fail(m->conn, ROQ_EXPECTATION_UNMET, "peer takes no datagrams for media");
+        }
     }
     if (rv == 0 && m->has_data) {
         rv = quic_data_tx_init(&m->data, m->cfg, m->env->seed, m->env->rec);

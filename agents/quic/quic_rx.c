@@ -9,6 +9,8 @@
 #include <string.h>
 
 #define FIRST_CAP_BYTES 2048
+/* All messages under way together: our own sender has one or two of them on the wire. */
+#define HELD_BYTES_MAX (2 * (size_t)QUIC_DATA_MESSAGE_MAX)
 
 enum kind { KIND_UNKNOWN, KIND_MEDIA, KIND_DATA };
 
@@ -52,6 +54,7 @@ static void stream_free(struct quic_rx *r, struct quic_rx_stream *s)
     if (s->next) {
         s->next->prev = s->prev;
     }
+    r->held_bytes -= s->len;
     roq_stream_reader_fini(&s->reader);
     free(s->bytes);
     free(s);
@@ -82,6 +85,14 @@ static int unknown_flow(struct quic_rx *r)
 static int bad_framing(struct quic_rx *r)
 {
     return breach(r, &r->bad_framing, ROQ_PACKET_ERROR, "peer sent malformed framing");
+}
+
+static int bad_numbering(struct quic_rx *r)
+{
+    r->bad_numbering++;
+    quic_conn_fail_transport(r->conn, NGTCP2_PROTOCOL_VIOLATION,
+                             "peer's sequence numbers do not suit its channel");
+    return -1;
 }
 
 static int out_of_memory(struct quic_rx *r)
@@ -141,6 +152,7 @@ static int data_message(struct quic_rx *r, struct quic_rx_stream *s)
     int rv = quic_data_rx_message(&r->data, &s->header, s->bytes, s->len, s->header_len,
                                   r->conn->current.now);
 
+    r->held_bytes -= s->len;
     s->bytes = NULL; /* taken over */
     s->len = s->cap = 0;
     if (rv == 0) {
@@ -162,8 +174,9 @@ static int data_bytes(struct quic_rx *r, struct quic_rx_stream *s, bool fin)
             return bad_framing(r);
         }
         s->header_len = (size_t)n;
-        if (quic_data_rx_header(&r->data, &s->header, r->conn->current.now) != 0) {
-            return unknown_flow(r);
+        n = quic_data_rx_header(&r->data, &s->header, r->conn->current.now);
+        if (n) {
+            return n == ERR_MALFORMED ? bad_numbering(r) : unknown_flow(r);
         }
     }
     return fin ? data_message(r, s) : 0;
@@ -215,6 +228,7 @@ static int identify(struct quic_rx *r, struct quic_rx_stream *s, bool fin)
 {
     struct buf_reader b = buf_reader_init(s->bytes, s->len);
     uint64_t id = buf_get_varint(&b);
+    int rv;
 
     if (b.failed) {
         return fin ? bad_framing(r) : 0;
@@ -227,7 +241,13 @@ static int identify(struct quic_rx *r, struct quic_rx_stream *s, bool fin)
         return unknown_flow(r);
     }
     s->kind = KIND_MEDIA;
-    return media_bytes(r, s, fin, b.pos, buf_left(&b));
+    rv = media_bytes(r, s, fin, b.pos, buf_left(&b));
+    /* only the identifier had to be kept */
+    r->held_bytes -= s->len;
+    free(s->bytes);
+    s->bytes = NULL;
+    s->len = s->cap = 0;
+    return rv;
 }
 
 int quic_rx_stream_data(struct quic_rx *r, void **user, bool fin, const uint8_t *data, size_t len)
@@ -241,12 +261,13 @@ int quic_rx_stream_data(struct quic_rx *r, void **user, bool fin, const uint8_t 
     if (s->kind == KIND_MEDIA) {
         return media_bytes(r, s, fin, data, len);
     }
-    if (s->len + len > QUIC_DATA_MESSAGE_MAX) {
-        return breach(r, &r->bad_transfer, ROQ_GENERAL_ERROR, "peer sent an oversized message");
+    if (s->len + len > QUIC_DATA_MESSAGE_MAX || r->held_bytes + len > HELD_BYTES_MAX) {
+        return breach(r, &r->oversized, ROQ_GENERAL_ERROR, "peer sent oversized messages");
     }
     if (append(s, data, len) != 0) {
         return out_of_memory(r);
     }
+    r->held_bytes += len;
     return s->kind == KIND_DATA ? data_bytes(r, s, fin) : identify(r, s, fin);
 }
 
@@ -282,5 +303,6 @@ void quic_rx_counters(const struct quic_rx *r)
     counter(r, "bad-framing", r->bad_framing);
     counter(r, "bad-transfer", r->bad_transfer);
     counter(r, "bad-rtp", r->bad_rtp);
-    counter(r, "bidirectional-streams", r->conn->bidirectional_streams);
+    counter(r, "bad-numbering", r->bad_numbering);
+    counter(r, "oversized-messages", r->oversized);
 }

@@ -16,7 +16,8 @@ struct quic_rx {
     struct playout *playout;
     struct quic_data_rx data;
     struct quic_rx_stream *streams; /* all that are open */
-    uint64_t unknown_flow_ids, bad_framing, bad_transfer, bad_rtp;
+    size_t held_bytes;              /* of messages not complete yet */
+    uint64_t unknown_flow_ids, bad_framing, bad_transfer, bad_rtp, bad_numbering, oversized;
 };
 
 /* Returns 0 or ERR_NOMEM. */
