@@ -58,7 +58,10 @@ static const struct key keys[] = {
      .help = "first estimate of the path"},
     {"media.playout-delay", KEY_TIME, AT(playout_delay), "200000000", 0, TIME_MAX,
      .help = "a frame complete later than this after the earliest possible is late"},
-    {"quic.mapping", KEY_ENUM, AT(mapping), "datagram", .words = {"datagram", "stream-per-packet"},
+    {"media.deadline", KEY_TIME, AT(media_deadline), "200000000", 1, TIME_MAX, .never = true,
+     .help = "what of a frame has not left so long after its capture is given up"},
+    {"quic.mapping", KEY_ENUM, AT(mapping), "datagram",
+     .words = {"datagram", "stream-per-packet", "stream-per-frame"},
      .help = "how RTP packets travel (RTP over QUIC)"},
 
     {"data", KEY_ENUM, AT(data), "none", .words = {"none", "endless", "file"}, .help = "data flow"},

@@ -17,7 +17,11 @@
 enum agent_stack { AGENT_STACK_QUIC };
 enum agent_role { AGENT_ROLE_SENDER, AGENT_ROLE_RECEIVER };
 enum agent_encoder { AGENT_ENCODER_STATISTICAL, AGENT_ENCODER_CONSTANT };
-enum agent_mapping { AGENT_MAPPING_DATAGRAM, AGENT_MAPPING_STREAM_PER_PACKET };
+enum agent_mapping {
+    AGENT_MAPPING_DATAGRAM,
+    AGENT_MAPPING_STREAM_PER_PACKET,
+    AGENT_MAPPING_STREAM_PER_FRAME,
+};
 enum agent_data { AGENT_DATA_NONE, AGENT_DATA_ENDLESS, AGENT_DATA_FILE };
 enum agent_preset { AGENT_PRESET_LIBWEBRTC };
 
@@ -34,7 +38,8 @@ struct agent_config {
     int64_t size_noise_ppm, interval_noise_ppm; /* of the statistical encoder */
     bps_t min_rate, max_rate, start_rate;
     int64_t mapping;
-    ns_t playout_delay; /* a frame completed later than this after the earliest possible is late */
+    ns_t playout_delay;  /* a frame completed later than this after the earliest possible is late */
+    ns_t media_deadline; /* what of a frame has not left so long after its capture is given up */
 
     /* data flow, sender to receiver */
     int64_t data; /* enum agent_data */

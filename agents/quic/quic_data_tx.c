@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define CHANNEL_PRIORITY 256 /* "below normal" of RFC 8831 section 6.4 */
+#define RANK (QUIC_RANK_MEDIA + 1)
 #define CHANNEL_LABEL "transfer"
 
 int quic_data_tx_init(struct quic_data_tx *d, const struct agent_config *cfg, uint64_t seed,
@@ -71,7 +72,7 @@ static struct quic_data_message *message_new(size_t payload_max)
 
     if (m) {
         memset(m, 0, sizeof *m);
-        m->stream.class = QUIC_CLASS_DATA;
+        m->stream = (struct quic_stream){QUIC_CLASS_DATA, RANK};
         m->stream_id = -1;
         m->number = -1;
     }
@@ -154,6 +155,7 @@ static void open_streams(struct quic_data_tx *d, ngtcp2_conn *conn)
     for (struct quic_data_message *m = d->queue.head; m; m = m->next) {
         if (m->stream_id < 0 && ngtcp2_conn_open_uni_stream(conn, &m->stream_id, m) != 0) {
             m->stream_id = -1;
+            d->blocked++;
             return; /* the peer allows no more for now */
         }
     }

@@ -41,7 +41,7 @@ struct quic_data_tx {
     size_t unacked;      /* messages whose stream is not closed yet */
     uint64_t next_seq;
     bool started, first_sent, finished, close_queued;
-    uint64_t messages, bytes;
+    uint64_t messages, bytes, blocked; /* times that no stream could be opened */
 };
 
 /* Returns 0, ERR_NOMEM or ERR_CONFIG. */

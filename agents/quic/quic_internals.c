@@ -4,9 +4,12 @@
 #include "agents/quic/quic_current.h"
 
 #include <ngtcp2_conn.h>
+#include <ngtcp2_frame_chain.h>
+#include <ngtcp2_ksl.h>
 #include <ngtcp2_macro.h>
 #include <ngtcp2_pq.h>
 #include <ngtcp2_strm.h>
+#include <ngtcp2_vec.h>
 
 #include <assert.h>
 #include <string.h>
@@ -79,17 +82,16 @@ static const struct quic_stream *stream_of(const ngtcp2_pq_entry *e)
     return ngtcp2_struct_of(e, ngtcp2_strm, pe)->stream_user_data;
 }
 
-/* Streams without our data (the peer's) only ever carry control frames: first. */
-static int rank(const ngtcp2_pq_entry *e)
+static int rank_of(const ngtcp2_pq_entry *e)
 {
     const struct quic_stream *s = stream_of(e);
 
-    return s ? (int)s->class : -1;
+    return s ? s->rank : QUIC_RANK_CONTROL;
 }
 
 static int less(const ngtcp2_pq_entry *a, const ngtcp2_pq_entry *b)
 {
-    int ra = rank(a), rb = rank(b);
+    int ra = rank_of(a), rb = rank_of(b);
 
     if (ra != rb) {
         return ra < rb;
@@ -122,7 +124,7 @@ void quic_internals_set_gate(ngtcp2_conn *conn, bool allowed)
     conn->tx.pacing.compensation = 0;
 }
 
-void quic_internals_hide_data(ngtcp2_conn *conn, struct quic_internals_hidden *h)
+void quic_internals_hide_behind(ngtcp2_conn *conn, int rank, struct quic_internals_hidden *h)
 {
     ngtcp2_pq front, *queue = &conn->tx.strmq;
 
@@ -132,7 +134,7 @@ void quic_internals_hide_data(ngtcp2_conn *conn, struct quic_internals_hidden *h
         return;
     }
     ngtcp2_pq_init(&front, less, conn->mem);
-    while (!ngtcp2_pq_empty(queue) && rank(ngtcp2_pq_top(queue)) < QUIC_CLASS_DATA) {
+    while (!ngtcp2_pq_empty(queue) && rank_of(ngtcp2_pq_top(queue)) <= rank) {
         ngtcp2_pq_entry *e = ngtcp2_pq_top(queue);
         ngtcp2_pq_pop(queue);
         if (ngtcp2_pq_push(&front, e) != 0) {
@@ -146,7 +148,7 @@ void quic_internals_hide_data(ngtcp2_conn *conn, struct quic_internals_hidden *h
     h->active = true;
 }
 
-void quic_internals_unhide_data(struct quic_internals_hidden *h)
+void quic_internals_unhide(struct quic_internals_hidden *h)
 {
     ngtcp2_pq front, *queue = &h->conn->tx.strmq;
 
@@ -181,15 +183,30 @@ bool quic_internals_has_lost(const ngtcp2_conn *conn, enum quic_class class)
     return false;
 }
 
-size_t quic_internals_lost_media(const ngtcp2_conn *conn, void **out, size_t max)
+static size_t lost_bytes(const ngtcp2_strm *strm)
+{
+    ngtcp2_ksl_it it = ngtcp2_ksl_begin(strm->tx.streamfrq);
+    size_t bytes = 0;
+
+    for (; !ngtcp2_ksl_it_end(&it); ngtcp2_ksl_it_next(&it)) {
+        const ngtcp2_frame_chain *frc = ngtcp2_ksl_it_get(&it);
+        bytes += (size_t)ngtcp2_vec_len(frc->fr.stream.data, frc->fr.stream.datacnt);
+    }
+    return bytes;
+}
+
+size_t quic_internals_lost(const ngtcp2_conn *conn, enum quic_class class,
+                           struct quic_internals_lost *out, size_t max)
 {
     const ngtcp2_pq *queue = &conn->tx.strmq;
     size_t n = 0;
 
     for (size_t i = 0; i < queue->length && n < max; i++) {
-        ngtcp2_strm *strm = ngtcp2_struct_of(queue->q[i], ngtcp2_strm, pe);
-        if (rank(queue->q[i]) == QUIC_CLASS_MEDIA && !ngtcp2_strm_streamfrq_empty(strm)) {
-            out[n++] = strm->stream_user_data;
+        const ngtcp2_strm *strm = ngtcp2_struct_of(queue->q[i], ngtcp2_strm, pe);
+        const struct quic_stream *s = strm->stream_user_data;
+        if (s && s->class == class && !ngtcp2_strm_streamfrq_empty(strm)) {
+            out[n++] = (struct quic_internals_lost){strm->stream_user_data, strm->stream_id,
+                                                    lost_bytes(strm)};
         }
     }
     return n;

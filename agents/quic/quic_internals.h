@@ -15,9 +15,15 @@
 /* The two classes of traffic, in order of priority. */
 enum quic_class { QUIC_CLASS_MEDIA, QUIC_CLASS_DATA };
 
+/* The order in which streams are served: the lower rank first, within a rank the older stream.
+ * Streams without our data (the peer's) only ever carry control frames and come before all. */
+#define QUIC_RANK_CONTROL (-1)
+#define QUIC_RANK_MEDIA 0
+
 /* Every stream we open has as its stream_user_data a struct that begins with this. */
 struct quic_stream {
     enum quic_class class;
+    int rank; /* of media QUIC_RANK_MEDIA, of data above it */
 };
 
 /* What happens to packets of the application's number space. bytes is the UDP payload. */
@@ -30,29 +36,36 @@ struct quic_hooks {
 };
 
 /* Takes congestion control away from ngtcp2: no window, no pacing, and the current connection's
- * hooks (quic_current.h) are called instead. Also makes retransmissions follow enum quic_class and,
- * within a class, the age of the stream. Call it once, right after the connection was made. */
+ * hooks (quic_current.h) are called instead. Also makes retransmissions follow the rank and, within
+ * a rank, the age of the stream. Call it once, right after the connection was made. */
 void quic_internals_take_over(ngtcp2_conn *conn);
 /* Until allowed again ngtcp2 writes nothing but packets of pure acknowledgement. */
 void quic_internals_set_gate(ngtcp2_conn *conn, bool allowed);
 
 /* Lost stream data waits in a queue inside ngtcp2 and is sent before anything new. These two take
- * the data class out of it for as long as media is being written, and put it back. Nothing else may
- * be called on the connection between them but the write functions. */
+ * what ranks behind out of it for as long as something of that rank is being written, and put it
+ * back. Nothing else may be called on the connection between them but the write functions. */
 struct quic_internals_hidden {
     ngtcp2_conn *conn;
     void *queue[5]; /* opaque: an ngtcp2_pq */
     bool active;
 };
 
-void quic_internals_hide_data(ngtcp2_conn *conn, struct quic_internals_hidden *h);
-void quic_internals_unhide_data(struct quic_internals_hidden *h);
+void quic_internals_hide_behind(ngtcp2_conn *conn, int rank, struct quic_internals_hidden *h);
+void quic_internals_unhide(struct quic_internals_hidden *h);
 /* Is there lost stream data of this class still to be sent again? */
 bool quic_internals_has_lost(const ngtcp2_conn *conn, enum quic_class class);
 
-/* The user data of up to max streams of the media class that wait to send lost data again; returns
- * their number. */
-size_t quic_internals_lost_media(const ngtcp2_conn *conn, void **out, size_t max);
+/* A stream that waits to send lost data again, and how much of it. */
+struct quic_internals_lost {
+    void *user;
+    int64_t stream_id;
+    size_t bytes;
+};
+
+/* Up to max streams of the class with lost data, in no order; returns their number. */
+size_t quic_internals_lost(const ngtcp2_conn *conn, enum quic_class class,
+                           struct quic_internals_lost *out, size_t max);
 
 /* Bytes of payload that the packet under construction (after NGTCP2_ERR_WRITE_MORE) still takes. */
 size_t quic_internals_packet_left(ngtcp2_conn *conn);

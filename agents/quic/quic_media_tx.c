@@ -15,10 +15,27 @@
 /* STREAM frame of a whole packet: type, stream id, two bytes of length; then flow id and the two
  * bytes of RoQ's own length. A stream id takes four bytes from the 4096th stream on. */
 #define STREAM_FRAMING_BYTES (1 + 4 + 2 + 1 + 2)
-#define CANCEL_BATCH 64
 /* Of RTP: with smaller ones a frame at the highest rates would need too many. */
 #define PACKET_BYTES_MIN 256
+/* With a stream per frame most packets begin inside the stream, where the frame has an offset (four
+ * bytes from 16 kB on) and the flow id is not repeated. */
+#define FRAME_FRAMING_BYTES (1 + 4 + 4 + 2 + 2)
+#define PREFIX_MAX 8
+/* New media waits for lost media of so much time, not for more. */
+#define OVERTAKE (20 * NS_PER_MS)
+/* While new media overtakes, lost media has the rest of the rate, but for planning at least a
+ * quarter. */
+#define REST_MIN_PART 4
 #define RTP_OVERHEAD_BYTES (RTP_HEADER_BYTES + PACKETIZER_DESCRIPTOR_BYTES)
+
+static size_t framing_bytes(int64_t mapping)
+{
+    switch (mapping) {
+    case AGENT_MAPPING_STREAM_PER_PACKET: return STREAM_FRAMING_BYTES;
+    case AGENT_MAPPING_STREAM_PER_FRAME: return FRAME_FRAMING_BYTES;
+    default: return DATAGRAM_FRAMING_BYTES;
+    }
+}
 
 int quic_media_tx_init(struct quic_media_tx *m, const struct agent_config *cfg, uint64_t seed,
                        const struct record_sink *rec, ns_t now)
@@ -38,8 +55,9 @@ int quic_media_tx_init(struct quic_media_tx *m, const struct agent_config *cfg, 
     memset(m, 0, sizeof *m);
     m->cfg = cfg;
     m->rec = rec;
-    m->streams = cfg->mapping == AGENT_MAPPING_STREAM_PER_PACKET;
-    m->framing_bytes = m->streams ? STREAM_FRAMING_BYTES : DATAGRAM_FRAMING_BYTES;
+    m->streams = cfg->mapping != AGENT_MAPPING_DATAGRAM;
+    m->whole_frames = cfg->mapping == AGENT_MAPPING_STREAM_PER_FRAME;
+    m->framing_bytes = framing_bytes(cfg->mapping);
     m->packet_bytes_max =
         (size_t)cfg->udp_payload_bytes - QUIC_CONN_OVERHEAD_BYTES - m->framing_bytes;
     m->overhead_bytes = RATE_UDP_IP_OVERHEAD_BYTES + QUIC_CONN_OVERHEAD_BYTES + m->framing_bytes;
@@ -60,7 +78,7 @@ bool quic_media_tx_fit(struct quic_media_tx *m, uint64_t datagram_frame_bytes_ma
     return true;
 }
 
-static void list_push(struct quic_media_list *l, struct quic_media_packet *p)
+static void list_push(struct quic_media_list *l, struct quic_media_unit *p)
 {
     p->next = NULL;
     p->prev = l->tail;
@@ -70,10 +88,9 @@ static void list_push(struct quic_media_list *l, struct quic_media_packet *p)
         l->head = p;
     }
     l->tail = p;
-    l->count++;
 }
 
-static void list_remove(struct quic_media_list *l, struct quic_media_packet *p)
+static void list_remove(struct quic_media_list *l, struct quic_media_unit *p)
 {
     if (p->prev) {
         p->prev->next = p->next;
@@ -85,13 +102,12 @@ static void list_remove(struct quic_media_list *l, struct quic_media_packet *p)
     } else {
         l->tail = p->prev;
     }
-    l->count--;
 }
 
 static void list_free(struct quic_media_list *l)
 {
     while (l->head) {
-        struct quic_media_packet *p = l->head;
+        struct quic_media_unit *p = l->head;
         list_remove(l, p);
         free(p);
     }
@@ -143,60 +159,80 @@ void quic_media_tx_set_rate(struct quic_media_tx *m, bps_t rate, ns_t now)
 
 /* ---- frames to packets ---- */
 
-static struct quic_media_packet *wrap(const struct quic_media_tx *m,
-                                      const struct packetizer_packet *rtp)
+/* An empty unit with room for count packets of together rtp_bytes. */
+static struct quic_media_unit *unit_new(size_t count, size_t rtp_bytes, int64_t rtp_timestamp,
+                                        ns_t now)
 {
-    struct quic_media_packet *p = malloc(sizeof *p + QUIC_MEDIA_PREFIX_MAX + rtp->len);
-    int n;
+    size_t pieces_bytes = count * sizeof(struct quic_media_piece);
+    struct quic_media_unit *u = malloc(sizeof *u + pieces_bytes + count * PREFIX_MAX + rtp_bytes);
 
-    if (!p) {
-        return NULL;
+    if (u) {
+        *u = (struct quic_media_unit){.stream = {QUIC_CLASS_MEDIA, QUIC_RANK_MEDIA},
+                                      .stream_id = -1,
+                                      .rtp_timestamp = rtp_timestamp,
+                                      .queued = now,
+                                      .pieces = (struct quic_media_piece *)(u + 1)};
+        u->data = (uint8_t *)(u + 1) + pieces_bytes;
     }
-    if (m->streams) {
-        n = roq_stream_prefix_write(true, QUIC_AGENT_MEDIA_FLOW, rtp->len, p->data,
-                                    QUIC_MEDIA_PREFIX_MAX);
-        p->prefix_len = (size_t)n;
-        memcpy(p->data + n, rtp->data, rtp->len);
-        p->len = p->prefix_len + rtp->len;
-    } else {
-        n = roq_datagram_write(QUIC_AGENT_MEDIA_FLOW, rtp->data, rtp->len, p->data,
-                               QUIC_MEDIA_PREFIX_MAX + rtp->len);
-        p->len = (size_t)n;
-        p->prefix_len = p->len - rtp->len;
-    }
-    return p;
+    return u;
 }
 
-static int queue_packet(struct quic_media_tx *m, const struct packetizer_packet *rtp, int64_t index,
-                        ns_t now)
+/* Appends a packet behind its framing. index is its place in the frame. */
+static void unit_add(const struct quic_media_tx *m, struct quic_media_unit *u,
+                     const struct packetizer_packet *rtp, int64_t index)
 {
-    struct quic_media_packet *p;
+    bool first = u->piece_count == 0;
+    uint8_t *at = u->data + u->len;
+    size_t prefix;
 
-    if (m->discarding || m->queue.count >= QUIC_MEDIA_QUEUE_MAX) {
-        m->dropped++;
-        return 0;
+    if (m->streams) {
+        prefix =
+            (size_t)roq_stream_prefix_write(first, QUIC_AGENT_MEDIA_FLOW, rtp->len, at, PREFIX_MAX);
+        memcpy(at + prefix, rtp->data, rtp->len);
+    } else {
+        prefix = (size_t)roq_datagram_write(QUIC_AGENT_MEDIA_FLOW, rtp->data, rtp->len, at,
+                                            PREFIX_MAX + rtp->len) -
+                 rtp->len;
     }
-    p = wrap(m, rtp);
-    if (!p) {
-        return ERR_NOMEM;
+    u->pieces[u->piece_count++] = (struct quic_media_piece){
+        .seq = rtp->seq,
+        .frame_offset_bytes = rtp->frame_offset_bytes + index * (int64_t)m->overhead_bytes,
+        .begin = u->len + prefix,
+        .len = rtp->len};
+    u->len += prefix + rtp->len;
+}
+
+/* Makes one unit of packets [from, to) of the frame and queues it, unless there is no room. */
+static int queue_unit(struct quic_media_tx *m, const struct encoder_frame *f, int64_t from,
+                      int64_t to, ns_t now)
+{
+    size_t count = (size_t)(to - from);
+    size_t bytes = count * m->packet_bytes_max;
+    struct quic_media_unit *u =
+        unit_new(count, bytes, packetizer_timestamp(&m->packetizer, f), now);
+    struct packetizer_packet rtp;
+    int rv = u ? 0 : ERR_NOMEM;
+
+    for (int64_t i = from; rv == 0 && i < to; i++) {
+        rv = packetizer_next(&m->packetizer, f, i, &rtp);
+        if (rv == 0) {
+            unit_add(m, u, &rtp, i);
+        }
     }
-    p->stream.class = QUIC_CLASS_MEDIA;
-    p->stream_id = -1;
-    p->seq = rtp->seq;
-    p->rtp_timestamp = rtp->rtp_timestamp;
-    p->frame_offset_bytes = rtp->frame_offset_bytes + index * (int64_t)m->overhead_bytes;
-    p->queued = now;
-    p->sent = 0;
-    p->tries = 0;
-    p->in_flight = false;
-    list_push(&m->queue, p);
+    if (rv || m->discarding || m->queued_packets + count > QUIC_MEDIA_QUEUE_MAX) {
+        m->dropped += rv ? 0 : count;
+        free(u);
+        return rv;
+    }
+    list_push(&m->queue, u);
+    m->queued_packets += count;
     return 0;
 }
 
 static int queue_frame(struct quic_media_tx *m, const struct encoder_frame *f, ns_t now)
 {
-    int64_t count = packetizer_count(&m->packetizer, f);
-    struct packetizer_packet rtp;
+    int64_t count = packetizer_count(&m->packetizer, f), step = m->whole_frames ? count : 1;
+    int rv = 0;
 
     if (!m->started) {
         m->started = true;
@@ -206,16 +242,10 @@ static int queue_frame(struct quic_media_tx *m, const struct encoder_frame *f, n
                packetizer_timestamp(&m->packetizer, f), f->bytes, count, f->key,
                m->packetizer.next_seq, f->target);
     m->frames++;
-    for (int64_t i = 0; i < count; i++) {
-        int rv = packetizer_next(&m->packetizer, f, i, &rtp);
-        if (rv == 0) {
-            rv = queue_packet(m, &rtp, i, now);
-        }
-        if (rv) {
-            return rv;
-        }
+    for (int64_t i = 0; rv == 0 && i < count; i += step) {
+        rv = queue_unit(m, f, i, i + step, now);
     }
-    return 0;
+    return rv;
 }
 
 int quic_media_tx_produce(struct quic_media_tx *m, ns_t now)
@@ -231,78 +261,165 @@ int quic_media_tx_produce(struct quic_media_tx *m, ns_t now)
 
 /* ---- the queue ---- */
 
-struct quic_media_packet *quic_media_tx_head(const struct quic_media_tx *m)
+struct quic_media_unit *quic_media_tx_head(const struct quic_media_tx *m)
 {
     return m->queue.head;
 }
 
-static void leave_queue(struct quic_media_tx *m, struct quic_media_packet *p)
+bool quic_media_tx_open(struct quic_media_tx *m, ngtcp2_conn *conn, struct quic_media_unit *u)
 {
-    list_remove(&m->queue, p);
-    if (p->stream_id < 0) {
-        free(p);
+    if (!m->streams || u->stream_id >= 0) {
+        return true;
+    }
+    if (ngtcp2_conn_open_uni_stream(conn, &u->stream_id, u) != 0) {
+        u->stream_id = -1;
+        m->blocked++;
+        return false;
+    }
+    m->opened++;
+    return true;
+}
+
+static void leave_queue(struct quic_media_tx *m, struct quic_media_unit *u)
+{
+    list_remove(&m->queue, u);
+    m->queued_packets -= u->piece_count;
+    if (u->stream_id < 0) {
+        free(u);
     } else {
-        p->in_flight = true;
-        list_push(&m->in_flight, p);
+        u->in_flight = true;
+        list_push(&m->in_flight, u);
     }
 }
 
 void quic_media_tx_pop(struct quic_media_tx *m)
 {
-    struct quic_media_packet *p = m->queue.head;
+    struct quic_media_unit *u = m->queue.head;
 
-    m->packets++;
-    m->bytes += p->len - p->prefix_len;
-    leave_queue(m, p);
+    m->packets += u->piece_count;
+    for (size_t i = 0; i < u->piece_count; i++) {
+        m->bytes += u->pieces[i].len;
+    }
+    leave_queue(m, u);
+}
+
+/* Packets of which nothing has left. */
+static size_t unsent_packets(const struct quic_media_unit *u)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < u->piece_count; i++) {
+        n += u->pieces[i].begin >= u->sent;
+    }
+    return n;
 }
 
 void quic_media_tx_drop(struct quic_media_tx *m)
 {
-    struct quic_media_packet *p = m->queue.head;
+    struct quic_media_unit *u = m->queue.head;
 
-    m->dropped++;
-    leave_queue(m, p);
+    m->dropped += unsent_packets(u);
+    m->stopped += u->stream_id >= 0;
+    leave_queue(m, u);
 }
 
-void quic_media_tx_closed(struct quic_media_tx *m, struct quic_media_packet *p)
+void quic_media_tx_closed(struct quic_media_tx *m, struct quic_media_unit *u)
 {
-    list_remove(p->in_flight ? &m->in_flight : &m->queue, p);
-    free(p);
-}
-
-void quic_media_tx_cancel_late(struct quic_media_tx *m, ngtcp2_conn *conn, ns_t now)
-{
-    void *lost[CANCEL_BATCH];
-    size_t n;
-
-    if (!m->streams) {
-        return;
+    list_remove(u->in_flight ? &m->in_flight : &m->queue, u);
+    if (!u->in_flight) {
+        m->queued_packets -= u->piece_count;
     }
-    n = quic_internals_lost_media(conn, lost, CANCEL_BATCH);
-    for (size_t i = 0; i < n; i++) {
-        struct quic_media_packet *p = lost[i];
-        if (now - p->queued > m->cfg->playout_delay &&
-            ngtcp2_conn_shutdown_stream_write(conn, 0, p->stream_id, ROQ_FRAME_CANCELLED) == 0) {
-            m->cancelled++;
-        }
-    }
+    free(u);
 }
 
 void quic_media_tx_discard(struct quic_media_tx *m, bool on)
 {
-    struct quic_media_packet *p = m->queue.head, *next;
+    struct quic_media_unit *u = m->queue.head, *next;
 
     if (!on && m->discarding) {
         encoder_request_key(m->encoder); /* the receiver has lost its reference */
     }
     m->discarding = on;
-    for (; on && p; p = next) {
-        next = p->next;
-        /* what a stream has begun it ends: resetting it would cost as much */
-        if (p->sent == 0 && p->stream_id < 0) {
-            list_remove(&m->queue, p);
-            free(p);
-            m->dropped++;
+    for (; on && u; u = next) {
+        next = u->next;
+        /* what a stream has begun is left to its deadline */
+        if (u->stream_id < 0) {
+            m->dropped += u->piece_count;
+            list_remove(&m->queue, u);
+            m->queued_packets -= u->piece_count;
+            free(u);
         }
+    }
+}
+
+/* ---- deadlines ---- */
+
+ns_t quic_media_tx_queue_deadline(const struct quic_media_tx *m)
+{
+    return m->queue.head ? ns_add(ns_add(m->queue.head->queued, m->cfg->media_deadline), 1)
+                         : NS_NEVER;
+}
+
+static bool cancel(struct quic_media_tx *m, ngtcp2_conn *conn, const struct quic_media_unit *u)
+{
+    bool done = ngtcp2_conn_shutdown_stream_write(conn, 0, u->stream_id, ROQ_FRAME_CANCELLED) == 0;
+
+    m->cancelled += done;
+    return done;
+}
+
+static void expire_queue(struct quic_media_tx *m, ngtcp2_conn *conn, ns_t now)
+{
+    struct quic_media_unit *u;
+
+    while ((u = m->queue.head) && now - u->queued > m->cfg->media_deadline) {
+        size_t unsent = unsent_packets(u);
+        m->dropped += unsent;
+        m->late += unsent;
+        if (u->stream_id >= 0) {
+            cancel(m, conn, u);
+        }
+        leave_queue(m, u);
+    }
+}
+
+static int by_stream_id(const void *a, const void *b)
+{
+    const struct quic_internals_lost *x = a, *y = b;
+
+    return (x->stream_id > y->stream_id) - (x->stream_id < y->stream_id);
+}
+
+static void expire_lost(struct quic_media_tx *m, ngtcp2_conn *conn, bps_t pace, bps_t media_rate,
+                        ns_t now)
+{
+    size_t n = quic_internals_lost(conn, QUIC_CLASS_MEDIA, m->lost, QUIC_MEDIA_LOST_MAX);
+    bps_t rest = pace - media_rate;
+    int64_t bytes = 0;
+
+    qsort(m->lost, n, sizeof m->lost[0], by_stream_id);
+    for (size_t i = 0; i < n; i++) {
+        bytes += (int64_t)m->lost[i].bytes;
+    }
+    m->overtake = rate_duration(pace, bytes) > OVERTAKE;
+    if (m->overtake) {
+        pace = rest > pace / REST_MIN_PART ? rest : pace / REST_MIN_PART;
+    }
+    bytes = 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct quic_media_unit *u = m->lost[i].user;
+        ns_t left = now + rate_duration(pace, bytes + (int64_t)m->lost[i].bytes);
+        if (left - u->queued <= m->cfg->media_deadline || !cancel(m, conn, u)) {
+            bytes += (int64_t)m->lost[i].bytes;
+        }
+    }
+}
+
+void quic_media_tx_expire(struct quic_media_tx *m, ngtcp2_conn *conn, bps_t pace, bps_t media_rate,
+                          ns_t now)
+{
+    expire_queue(m, conn, now);
+    if (m->streams) {
+        expire_lost(m, conn, pace, media_rate, now);
     }
 }

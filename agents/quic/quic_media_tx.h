@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The sender's media flow: encoder, packetizer, and the queue in which RTP packets wait for the
- * pacer. The framing (RoQ) is put in front of each packet when it is queued, so that sending it is
- * one piece of memory. With a stream per packet a packet stays here until its stream is closed,
- * since ngtcp2 sends lost stream data again out of this memory. */
+/* The sender's media flow: encoder, packetizer, and the queue in which RTP waits for the pacer. The
+ * queue holds units: what travels in one DATAGRAM, or on one stream that ends with it. A unit is
+ * one RTP packet, or with a stream per frame all packets of a frame, each behind its framing (RoQ),
+ * so that sending it is one piece of memory. A unit on a stream stays here until the stream is
+ * closed, since ngtcp2 sends lost stream data again out of this memory.
+ *
+ * A frame is worth sending until cfg->media_deadline after it was made. What of it still waits
+ * then, be it for the first time or lost, is dropped, and its stream reset (ROQ_FRAME_CANCELLED).
+ */
 #ifndef AGENTS_QUIC_QUIC_MEDIA_TX_H
 #define AGENTS_QUIC_QUIC_MEDIA_TX_H
 
@@ -16,24 +21,31 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define QUIC_MEDIA_PREFIX_MAX 8
 #define QUIC_MEDIA_QUEUE_MAX 8192 /* packets; beyond it new ones are dropped and counted */
+#define QUIC_MEDIA_LOST_MAX 1024  /* streams with lost bytes looked at in one go */
 
-struct quic_media_packet {
+/* An RTP packet in a unit: where its bytes are, behind the framing. */
+struct quic_media_piece {
+    int64_t seq, frame_offset_bytes;
+    size_t begin, len;
+};
+
+struct quic_media_unit {
     struct quic_stream stream; /* first: this is also the stream's user data */
-    struct quic_media_packet *next, *prev;
+    struct quic_media_unit *next, *prev;
     int64_t stream_id; /* -1: none */
-    int64_t seq, rtp_timestamp, frame_offset_bytes;
-    ns_t queued;
-    size_t len, prefix_len, sent; /* of data; prefix_len of it is framing; sent has left */
+    int64_t rtp_timestamp;
+    ns_t queued;      /* when the frame was made */
+    size_t len, sent; /* of data; sent has left */
     int tries;
     bool in_flight; /* in that list, else in the queue */
-    uint8_t data[];
+    struct quic_media_piece *pieces;
+    size_t piece_count;
+    uint8_t *data; /* pieces and data lie behind the struct */
 };
 
 struct quic_media_list {
-    struct quic_media_packet *head, *tail;
-    size_t count;
+    struct quic_media_unit *head, *tail;
 };
 
 struct quic_media_tx {
@@ -41,12 +53,18 @@ struct quic_media_tx {
     const struct record_sink *rec;
     struct encoder *encoder;
     struct packetizer packetizer;
-    bool streams;
+    bool streams, whole_frames;
     size_t packet_bytes_max, framing_bytes;
     size_t overhead_bytes; /* of an RTP packet: framing, QUIC, UDP and IP */
     struct quic_media_list queue, in_flight;
+    size_t queued_packets;
     bool started, discarding;
-    uint64_t frames, packets, bytes, dropped, cancelled;
+    bool overtake; /* so much is lost that new media goes before it */
+    struct quic_internals_lost lost[QUIC_MEDIA_LOST_MAX];
+    /* dropped and late count packets, the latter those dropped at the deadline; streams: opened,
+     * times that none could be, cancelled by us, stopped by the peer */
+    uint64_t frames, packets, bytes, dropped, late;
+    uint64_t opened, blocked, cancelled, stopped;
 };
 
 /* now: the first frame comes no earlier. Returns 0, ERR_NOMEM or ERR_CONFIG. */
@@ -58,6 +76,8 @@ void quic_media_tx_fini(struct quic_media_tx *m);
 bool quic_media_tx_fit(struct quic_media_tx *m, uint64_t datagram_frame_bytes_max);
 /* When produce has something to do. */
 ns_t quic_media_tx_deadline(const struct quic_media_tx *m);
+/* When expire has something to do about the queue. */
+ns_t quic_media_tx_queue_deadline(const struct quic_media_tx *m);
 /* Encodes and queues the frames due. Returns 0 or ERR_NOMEM. */
 int quic_media_tx_produce(struct quic_media_tx *m, ns_t now);
 /* Sets the encoder so that its packets take rate on the IP level, RTP and all framing included. */
@@ -65,16 +85,23 @@ void quic_media_tx_set_rate(struct quic_media_tx *m, bps_t rate, ns_t now);
 /* The payload rate behind an IP-level rate, and back. */
 bps_t quic_media_tx_payload_rate(const struct quic_media_tx *m, bps_t ip_rate);
 bps_t quic_media_tx_ip_rate(const struct quic_media_tx *m, bps_t payload_rate);
-/* The packet to send next, NULL when none waits. */
-struct quic_media_packet *quic_media_tx_head(const struct quic_media_tx *m);
+/* The unit to send next, NULL when none waits. */
+struct quic_media_unit *quic_media_tx_head(const struct quic_media_tx *m);
+/* Gives the unit a stream if it needs one. Returns false when the peer's limit forbids it for now.
+ * Not while a packet is under construction. */
+bool quic_media_tx_open(struct quic_media_tx *m, ngtcp2_conn *conn, struct quic_media_unit *u);
 /* The head has left entirely: frees it, or keeps it until quic_media_tx_closed. */
 void quic_media_tx_pop(struct quic_media_tx *m);
-/* Gives up the head without sending (the rest of) it. */
+/* Gives up the head without sending (the rest of) it; its stream is gone or was never opened. */
 void quic_media_tx_drop(struct quic_media_tx *m);
-void quic_media_tx_closed(struct quic_media_tx *m, struct quic_media_packet *p);
-/* Resets the streams whose lost bytes could only arrive too late for playout (ROQ_FRAME_CANCELLED),
- * so that they do not delay what still can be in time. */
-void quic_media_tx_cancel_late(struct quic_media_tx *m, ngtcp2_conn *conn, ns_t now);
+void quic_media_tx_closed(struct quic_media_tx *m, struct quic_media_unit *u);
+/* Gives up what is past its deadline, and of the lost bytes what would be by the time it could
+ * leave: pace is the pacer's rate, media_rate what new media needs of it. Decides whether new media
+ * goes before lost: usually older is first, but when so much is lost (an outage) that new frames
+ * would wait for it noticeably, they overtake. Not while a packet is under construction; inside
+ * quic_current_enter. */
+void quic_media_tx_expire(struct quic_media_tx *m, ngtcp2_conn *conn, bps_t pace, bps_t media_rate,
+                          ns_t now);
 /* While on, nothing is kept: the queue is emptied and what the encoder makes is thrown away. */
 void quic_media_tx_discard(struct quic_media_tx *m, bool on);
 

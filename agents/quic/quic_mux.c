@@ -61,6 +61,20 @@ static ns_t data_start(const struct quic_mux *m)
     return m->running && m->has_data && !m->data.started ? m->cfg->data_start : NS_NEVER;
 }
 
+/* When media becomes too old to be sent although nothing could be written meanwhile. */
+static ns_t media_expiry(const struct quic_mux *m)
+{
+    return m->has_media ? quic_media_tx_queue_deadline(&m->media) : NS_NEVER;
+}
+
+static void expire_media(struct quic_mux *m, ns_t now)
+{
+    struct quic_current *before = quic_current_enter(&m->conn->current, now);
+
+    quic_media_tx_expire(&m->media, m->conn->conn, m->pacer.rate, m->media_rate, now);
+    quic_current_leave(before);
+}
+
 static ns_t media_deadline(const struct quic_mux *m)
 {
     return m->running && m->has_media ? quic_media_tx_deadline(&m->media) : NS_NEVER;
@@ -237,7 +251,7 @@ int quic_mux_poll(struct quic_mux *m, struct dgram *out, ns_t now)
 
 ns_t quic_mux_deadline(const struct quic_mux *m, ns_t now)
 {
-    ns_t t = ns_min(data_start(m), media_deadline(m));
+    ns_t t = ns_min(ns_min(data_start(m), media_deadline(m)), media_expiry(m));
 
     t = ns_min(t, breaker_deadline(m));
     if (m->cc) {
@@ -254,6 +268,9 @@ int quic_mux_expire(struct quic_mux *m, ns_t now)
     int rv = run_flows(m, now);
 
     m->idle = false;
+    if (media_expiry(m) <= now) {
+        expire_media(m, now);
+    }
     breaker_expire(m, now);
     if (m->cc && cc_deadline(m->cc) <= now) {
         cc_expire(m->cc, now);
@@ -273,8 +290,13 @@ void quic_mux_counters(const struct quic_mux *m)
     counter(m, "media-packets", m->media.packets);
     counter(m, "media-bytes", m->media.bytes);
     counter(m, "media-dropped", m->media.dropped);
+    counter(m, "media-late", m->media.late);
+    counter(m, "media-streams-opened", m->media.opened);
+    counter(m, "media-streams-blocked", m->media.blocked);
     counter(m, "media-streams-cancelled", m->media.cancelled);
+    counter(m, "media-streams-stopped", m->media.stopped);
     counter(m, "media-too-large", m->media_too_large);
+    counter(m, "data-streams-blocked", m->data.blocked);
     counter(m, "data-messages", m->data.messages);
     counter(m, "data-bytes", m->data.bytes);
     counter(m, "probe-packets", m->probe_packets);

@@ -10,6 +10,9 @@
 #define FILL_MIN_BYTES 64
 /* A packet of media that ngtcp2 refuses so often does not fit at all. */
 #define TRIES_MAX 8
+/* RTP packets that a QUIC packet may hold of one unit: a frame's are all alike and, if there are
+ * several, no smaller than half of the largest possible. */
+#define PIECES_PER_UNIT_MAX 4
 
 /* A datagram under construction. */
 struct build {
@@ -38,30 +41,37 @@ static void finish(struct build *b)
     }
 }
 
-static void note_media(struct build *b, const struct quic_media_packet *p, size_t from, size_t to)
+/* Bytes [from, to) of the unit are in the packet. */
+static void note_media(struct build *b, const struct quic_media_unit *u, size_t from, size_t to)
 {
     struct quic_mux *m = b->m;
-    size_t rtp = p->len - p->prefix_len;
-    size_t begin = from < p->prefix_len ? 0 : from - p->prefix_len;
-    size_t end = to < p->prefix_len ? 0 : to - p->prefix_len;
 
-    m->rtp_bytes += (int64_t)(end - begin);
-    if (m->piece_count < QUIC_MUX_PIECES_MAX) {
-        m->pieces[m->piece_count++] =
-            (struct quic_mux_piece){.seq = p->seq,
-                                    .rtp_timestamp = p->rtp_timestamp,
-                                    .bytes = (int64_t)rtp,
-                                    .carried = (int64_t)(end - begin),
-                                    .frame_offset_bytes = p->frame_offset_bytes,
-                                    .queued = p->queued,
-                                    .first = from == 0};
+    for (size_t i = 0; i < u->piece_count; i++) {
+        const struct quic_media_piece *p = &u->pieces[i];
+        size_t begin = p->begin > from ? p->begin : from;
+        size_t end = p->begin + p->len < to ? p->begin + p->len : to;
+
+        if (end <= begin) {
+            continue;
+        }
+        m->rtp_bytes += (int64_t)(end - begin);
+        if (m->piece_count < QUIC_MUX_PIECES_MAX) {
+            m->pieces[m->piece_count++] =
+                (struct quic_mux_piece){.seq = p->seq,
+                                        .rtp_timestamp = u->rtp_timestamp,
+                                        .bytes = (int64_t)p->len,
+                                        .carried = (int64_t)(end - begin),
+                                        .frame_offset_bytes = p->frame_offset_bytes,
+                                        .queued = u->queued,
+                                        .first = begin == p->begin};
+        }
     }
 }
 
 /* ---- media ---- */
 
 /* Returns true when the packet has been taken. */
-static bool put_datagram(struct build *b, struct quic_media_packet *p)
+static bool put_datagram(struct build *b, struct quic_media_unit *p)
 {
     ngtcp2_vec v = {.base = p->data, .len = p->len};
     int accepted = 0;
@@ -102,7 +112,7 @@ static enum put put_stream(struct build *b, int64_t id, const uint8_t *data, siz
     return written >= 0 ? PUT_TAKEN : PUT_BLOCKED;
 }
 
-static bool put_media_stream(struct build *b, struct quic_media_packet *p)
+static bool put_media_stream(struct build *b, struct quic_media_unit *p)
 {
     size_t taken, from = p->sent;
 
@@ -116,56 +126,74 @@ static bool put_media_stream(struct build *b, struct quic_media_packet *p)
     return p->sent == p->len;
 }
 
-/* Room that the next packet of media needs in a packet already begun. */
-static bool fits(const struct build *b, const struct quic_media_packet *p)
+/* Is there room for more media in a packet already begun? An RTP packet alone in its unit is not
+ * split for it; a frame is split anyway. */
+static bool fits(const struct build *b, const struct quic_media_unit *u)
 {
-    return quic_internals_packet_left(b->m->conn->conn) >=
-           p->len - p->sent + b->m->media.framing_bytes;
+    size_t need = u->len - u->sent + b->m->media.framing_bytes;
+
+    if (b->m->media.whole_frames && need > FILL_MIN_BYTES) {
+        need = FILL_MIN_BYTES;
+    }
+    return quic_internals_packet_left(b->m->conn->conn) >= need &&
+           b->m->piece_count + PIECES_PER_UNIT_MAX <= QUIC_MUX_PIECES_MAX;
 }
 
-static bool open_media_stream(struct quic_mux *m, struct quic_media_packet *p)
+/* Units that may share a datagram get their streams now: none can be opened in its midst. Returns
+ * whether the head has one; the peer's limit of streams may forbid it for a while. */
+static bool open_media_streams(struct quic_mux *m, size_t cap)
 {
-    return !m->media.streams || p->stream_id >= 0 ||
-           ngtcp2_conn_open_uni_stream(m->conn->conn, &p->stream_id, p) == 0;
+    struct quic_media_unit *head = quic_media_tx_head(&m->media);
+    size_t bytes = 0, count = 0;
+
+    if (!quic_media_tx_open(&m->media, m->conn->conn, head)) {
+        return false;
+    }
+    for (struct quic_media_unit *u = head; u && bytes < cap && count < QUIC_MUX_PIECES_MAX;
+         u = u->next) {
+        if (!quic_media_tx_open(&m->media, m->conn->conn, u)) {
+            break;
+        }
+        bytes += u->len - u->sent;
+        count++;
+    }
+    return true;
 }
 
 static void put_media(struct build *b)
 {
     struct quic_mux *m = b->m;
-    struct quic_media_packet *p;
+    struct quic_media_unit *u;
     bool taken = true;
 
-    while (taken && !b->over && (p = quic_media_tx_head(&m->media))) {
-        if (b->open && (!fits(b, p) || (m->media.streams && p->stream_id < 0))) {
+    while (taken && !b->over && (u = quic_media_tx_head(&m->media))) {
+        if (b->open && (!fits(b, u) || (m->media.streams && u->stream_id < 0))) {
             return;
         }
-        taken = m->media.streams ? put_media_stream(b, p) : put_datagram(b, p);
+        taken = m->media.streams ? put_media_stream(b, u) : put_datagram(b, u);
         if (taken) {
             quic_media_tx_pop(&m->media);
-        } else if (!m->media.streams && b->n == 0 && ++p->tries == TRIES_MAX) {
+        } else if (!m->media.streams && b->n == 0 && ++u->tries == TRIES_MAX) {
             m->media_too_large++;
             quic_media_tx_drop(&m->media);
         }
     }
 }
 
-/* Media is first also among what is sent again, hence data's lost bytes are hidden meanwhile.
- * Packets that may share a datagram get their streams now: none can be opened in its midst. */
+/* Media is first also among what is sent again, hence data's lost bytes are hidden meanwhile, and
+ * after an outage media's own. */
 static bool write_media(struct build *b)
 {
     struct quic_mux *m = b->m;
-    struct quic_media_packet *p = quic_media_tx_head(&m->media);
     struct quic_internals_hidden hidden;
 
-    if (!open_media_stream(m, p)) {
-        return false; /* the peer's limit of streams; it will grow */
+    if (!open_media_streams(m, b->cap)) {
+        return false;
     }
-    if (p->next) {
-        open_media_stream(m, p->next);
-    }
-    quic_internals_hide_data(m->conn->conn, &hidden);
+    quic_internals_hide_behind(m->conn->conn,
+                               m->media.overtake ? QUIC_RANK_CONTROL : QUIC_RANK_MEDIA, &hidden);
     put_media(b);
-    quic_internals_unhide_data(&hidden);
+    quic_internals_unhide(&hidden);
     return true;
 }
 
@@ -290,7 +318,7 @@ int quic_mux_write(struct quic_mux *m, struct dgram *out, ns_t now)
     begin(&b, m, out, now);
     quic_internals_set_gate(conn, allowed);
     if (allowed && m->has_media) {
-        quic_media_tx_cancel_late(&m->media, conn, now);
+        quic_media_tx_expire(&m->media, conn, m->pacer.rate, m->media_rate, now);
     }
     if (allowed && m->has_data) {
         rv = quic_data_tx_prepare(&m->data, conn, b.cap, now);

@@ -212,7 +212,8 @@ static struct quic_rx_stream *stream_new(struct quic_rx *r)
     struct quic_rx_stream *s = calloc(1, sizeof *s);
 
     if (s) {
-        s->stream.class = QUIC_CLASS_MEDIA; /* we only ever send control frames for it */
+        /* we only ever send control frames for it */
+        s->stream = (struct quic_stream){QUIC_CLASS_MEDIA, QUIC_RANK_CONTROL};
         roq_stream_reader_init(&s->reader);
         s->next = r->streams;
         if (s->next) {

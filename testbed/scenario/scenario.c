@@ -109,6 +109,8 @@ struct agent_config scenario_agent_config(const struct scenario *s, int64_t role
     c.start_rate = s->media_start_rate;
     c.mapping = s->mapping;
     c.playout_delay = s->media_playout_delay;
+    c.media_deadline = s->media_deadline != NS_NEVER ? s->media_deadline
+                                                     : ns_max(s->media_playout_delay, NS_PER_MS);
     c.data = s->data;
     if (s->data == AGENT_DATA_FILE)
         c.data_bytes = s->data_bytes;

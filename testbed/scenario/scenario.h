@@ -43,7 +43,8 @@ struct scenario {
     int64_t media_size_noise_ppm, media_interval_noise_ppm;
     bps_t media_min_rate, media_max_rate, media_start_rate;
     ns_t media_playout_delay;
-    int64_t data; /* enum agent_data */
+    ns_t media_deadline; /* NS_NEVER: the playout delay */
+    int64_t data;        /* enum agent_data */
     int64_t data_bytes, data_message_bytes;
     ns_t data_start, data_stop;
 

@@ -41,7 +41,8 @@ static const struct scenario_key keys[] = {
     {ROW("udp-payload", BYTES, udp_payload_bytes, "1452B"), .min = 1200, .max = 1472,
      .help = "largest UDP payload sent (RFC 9000 section 14: at least 1200 B)"},
 
-    {ROW("quic.mapping", WORD, mapping, "datagram"), .words = {"datagram", "stream-per-packet"},
+    {ROW("quic.mapping", WORD, mapping, "datagram"),
+     .words = {"datagram", "stream-per-packet", "stream-per-frame"},
      .help = "how RTP packets travel in QUIC (RTP over QUIC)"},
     {ROW("quic.timestamps-per-ack", COUNT, timestamps_per_ack, "64"), .min = 1, .max = 1024,
      .help = "receive timestamps in one acknowledgement, at most"},
@@ -70,6 +71,10 @@ static const struct scenario_key keys[] = {
      .help = "frame sizes: RFC 8593 section 5.2, or all alike"},
     {ROW("media.playout-delay", TIME, media_playout_delay, "200ms"), .min = 0, .max = 10 * NS_PER_S,
      .help = "a frame complete later than this after the earliest possible is late"},
+    {ROW("media.deadline", TIME, media_deadline, "auto"), .min = NS_PER_MS, .max = DAY,
+     .never = "auto",
+     .help = "what of a frame has not left so long after its capture is given up; auto: "
+             "media.playout-delay"},
 
     {ROW("data.size", SIZE, data, "none"), .min = 1, .max = INT64_C(1000000000000),
      .help = "bytes of the file, endless, or none for no data flow"},

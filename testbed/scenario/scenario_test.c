@@ -27,7 +27,7 @@ static const struct {
     {"share", "0.25"},
     {"pacing", "1.000001"},
     {"udp-payload", "1200B"},
-    {"quic.mapping", "stream-per-packet"},
+    {"quic.mapping", "stream-per-frame"},
     {"quic.timestamps-per-ack", "1"},
     {"quic.timestamp-exponent", "20"},
     {"quic.feedback-timeout", "101ms"},
@@ -41,6 +41,7 @@ static const struct {
     {"media.interval-noise", "0"},
     {"media.encoder", "constant"},
     {"media.playout-delay", "0s"},
+    {"media.deadline", "150ms"},
     {"data.size", "endless"},
     {"data.start", "5s"},
     {"data.stop", "6s"},
@@ -167,6 +168,7 @@ static void test_defaults(void **state)
     assert_int_equal(c.timestamp_exponent, d.timestamp_exponent);
     assert_int_equal(c.feedback_timeout, d.feedback_timeout);
     assert_int_equal(c.playout_delay, d.playout_delay);
+    assert_int_equal(c.media_deadline, d.media_deadline);
     assert_int_equal(c.linger, d.linger);
     assert_int_equal(c.time_limit, d.time_limit);
 }
@@ -194,7 +196,7 @@ static void test_agents_accept(void **state)
     assert_int_equal(back.media_stop, 10 * NS_PER_S);
     assert_int_equal(back.data, AGENT_DATA_ENDLESS);
     assert_int_equal(back.share_ppm, 250000);
-    assert_int_equal(back.mapping, AGENT_MAPPING_STREAM_PER_PACKET);
+    assert_int_equal(back.mapping, AGENT_MAPPING_STREAM_PER_FRAME);
     assert_int_equal(back.seed, INT64_C(1000000000000000));
     free(text);
 }
