@@ -6,7 +6,6 @@
 #include "agents/media/packetizer.h"
 #include "agents/rtp/rtp.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
 /* The frames between the next to play and the newest seen; 34 s at 30 frames/s. */
@@ -19,6 +18,9 @@
 #define PATIENCE (2 * NS_PER_S)
 /* Timestamps whose nanoseconds fit an ns_t with room for sums. */
 #define TIMESTAMP_MAX (INT64_C(1) << 44)
+
+/* Version 2, nothing before the payload but the header: as the packetizer makes them. */
+#define RTP_PLAIN_FIRST_BYTE 0x80
 
 #define FREEZE_WINDOW 30
 #define FREEZE_SAMPLES_MIN 5
@@ -361,6 +363,23 @@ int playout_recv(struct playout *p, const uint8_t *data, size_t len, int64_t pac
                (int64_t)len, packet);
     add_to_frame(p, &k, now);
     return 0;
+}
+
+int64_t playout_next(const struct playout *p)
+{
+    return p->next;
+}
+
+bool playout_wants(const struct playout *p, const uint8_t *data, size_t len)
+{
+    struct rtp_unwrap numbers = p->numbers;
+    struct buf_reader r = buf_reader_init(data, len);
+
+    if (len < PLAYOUT_PEEK_BYTES || buf_get_u8(&r) != RTP_PLAIN_FIRST_BYTE) {
+        return true;
+    }
+    buf_get_bytes(&r, RTP_HEADER_BYTES - 1);
+    return rtp_unwrap32(&numbers, buf_get_u32(&r)) >= p->next;
 }
 
 ns_t playout_deadline(const struct playout *p)

@@ -23,8 +23,11 @@
 #include "agents/base/ns.h"
 #include "agents/record/record.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#define PLAYOUT_PEEK_BYTES 16 /* RTP header and the frame's number behind it */
 
 struct playout;
 
@@ -48,6 +51,11 @@ void playout_free(struct playout *p);
  */
 int playout_recv(struct playout *p, const uint8_t *data, size_t len, int64_t packet, ns_t arrival,
                  ns_t now);
+/* Number of the first frame neither played nor given up; it never goes back. */
+int64_t playout_next(const struct playout *p);
+/* Is the frame that a packet belongs to still of use? The first PLAYOUT_PEEK_BYTES of the packet
+ * tell; with fewer, or when they are none of a packet of this source, the answer is yes. */
+bool playout_wants(const struct playout *p, const uint8_t *data, size_t len);
 /* When playout_expire wants to be called; NS_NEVER for never. A late call changes no result. */
 ns_t playout_deadline(const struct playout *p);
 void playout_expire(struct playout *p, ns_t now);

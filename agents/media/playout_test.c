@@ -576,6 +576,31 @@ static void frames_beyond_the_window_are_played_early(void **state)
     assert_int_equal(c.frames_late, 0);
 }
 
+static void what_was_given_up_is_no_longer_wanted(void **state)
+{
+    struct packetizer_packet old;
+    struct bench b;
+
+    (void)state;
+    bench_init(&b);
+    assert_int_equal(playout_next(b.playout), 0);
+    deliver_frame(&b, 0, captured(0) + OWD);
+    make_frame(&b, 1); /* lacks a packet */
+    deliver(&b, 0, captured(1) + OWD);
+    old = b.packets[1];
+    deliver_frame(&b, 2, captured(2) + OWD);
+    assert_true(playout_wants(b.playout, old.data, old.len));
+    playout_expire(b.playout, captured(2) + OWD + DELAY);
+    assert_int_equal(playout_next(b.playout), 3);
+    assert_false(playout_wants(b.playout, old.data, PLAYOUT_PEEK_BYTES));
+    assert_true(playout_wants(b.playout, old.data, PLAYOUT_PEEK_BYTES - 1));
+    old.data[0] |= 0x10; /* with a header extension the number is elsewhere */
+    assert_true(playout_wants(b.playout, old.data, old.len));
+    make_frame(&b, 3);
+    assert_true(playout_wants(b.playout, b.packets[0].data, PLAYOUT_PEEK_BYTES));
+    end(&b, captured(4));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -598,6 +623,7 @@ int main(void)
         cmocka_unit_test(contradictions_are_malformed),
         cmocka_unit_test(jumping_frame_numbers_are_survived),
         cmocka_unit_test(frames_beyond_the_window_are_played_early),
+        cmocka_unit_test(what_was_given_up_is_no_longer_wanted),
     };
 
     return cmocka_run_group_tests_name("playout", tests, NULL, NULL);

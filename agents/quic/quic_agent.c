@@ -270,6 +270,8 @@ static int recv_op(struct agent *a, const struct dgram *d, ns_t now)
         fail(q, rv);
     } else if (q->mux_started && !q->conn.closed) {
         quic_mux_feedback(&q->mux, now);
+    } else if (!q->sender && !q->conn.closed) {
+        quic_rx_expire(&q->rx, now);
     }
     advance(q, now);
     return agent_result(q);
@@ -347,7 +349,7 @@ static ns_t deadline_op(const struct agent *a)
         t = ns_min(t, quic_mux_deadline(&q->mux, q->now));
     }
     if (!q->sender) {
-        t = ns_min(t, playout_deadline(q->rx.playout));
+        t = ns_min(t, quic_rx_deadline(&q->rx));
     }
     return t;
 }
@@ -363,7 +365,7 @@ static int expire_op(struct agent *a, ns_t now)
     }
     quic_conn_expire(&q->conn, now);
     if (!q->sender) {
-        playout_expire(q->rx.playout, now);
+        quic_rx_expire(&q->rx, now);
     } else if (q->mux_started && !q->conn.closing && !q->conn.closed) {
         rv = quic_mux_expire(&q->mux, now);
         /* losses found by the timer */

@@ -113,6 +113,7 @@ static int stream_data_cb(ngtcp2_conn *conn, uint32_t flags, int64_t id, uint64_
     bool fin = flags & NGTCP2_STREAM_DATA_FLAG_FIN;
 
     (void)offset;
+    c->rx_stream = id;
     if (c->events->stream_data(c->ctx, &now_user, fin, data, len) != 0) {
         return CALLBACK_FAILED;
     }
@@ -131,7 +132,8 @@ static int stream_close_cb(ngtcp2_conn *conn, uint32_t flags, int64_t id, uint64
 {
     struct quic_conn *c = user;
 
-    (void)flags, (void)code;
+    (void)code;
+    c->stream_reset = flags & NGTCP2_STREAM_CLOSE_FLAG_APP_ERROR_CODE_SET;
     c->events->stream_closed(c->ctx, stream_user);
     if (!ngtcp2_conn_is_local_stream(conn, id) && ++c->streams_to_return == STREAMS_RETURN_BATCH) {
         /* in large steps: every MAX_STREAMS frame costs an acknowledgement of its own */

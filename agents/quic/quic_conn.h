@@ -64,6 +64,8 @@ struct quic_conn {
     bool handshake_done;
     size_t streams_to_return; /* closed streams of the peer not yet given back as credit */
     int64_t rx_packet;        /* last 1-RTT packet number in the datagram being read */
+    int64_t rx_stream;        /* whose bytes the stream_data event brings */
+    bool stream_reset;        /* the stream of the stream_closed event was reset, by either side */
 
     /* What a server has received and not acknowledged yet. */
     int64_t rx_expected; /* packet number */

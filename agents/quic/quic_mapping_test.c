@@ -235,6 +235,38 @@ static void test_streams_do_not_block(void **state)
     }
 }
 
+/* A sender that never gives up, and a path that goes away for a while: the receiver tells it which
+ * frames it no longer wants, and after that all goes on as before. */
+static void test_receiver_stops_streams(void **state)
+{
+    (void)state;
+    for (int64_t mapping = 1; mapping <= AGENT_MAPPING_STREAM_PER_FRAME; mapping++) {
+        struct agent_config c = call_config(mapping);
+        struct pair n;
+        struct fate *f;
+        int64_t stopped, late = 0;
+        c.media_deadline = NS_NEVER;
+        c.data = AGENT_DATA_ENDLESS;
+        pair_init(&n, &c, 1);
+        f = watch(&n);
+        n.outage_from = DROP_AT;
+        n.outage_to = DROP_AT + 400 * NS_PER_MS;
+        finish(&n);
+        stopped = pair_counter(&n.seen[RECEIVER], "media-streams-stopped");
+        assert_true(stopped > 2);
+        assert_in_range(counted(&n, "media-streams-stopped"), 1, stopped);
+        assert_int_equal(counted(&n, "media-streams-cancelled"), 0);
+        assert_int_equal(counted(&n, "media-dropped"), 0);
+        for (size_t s = 0; s < SEQS; s++) {
+            late += f->queued[s] > DROP_AT + 1500 * NS_PER_MS && f->came[s] == 0;
+        }
+        assert_int_equal(late, 0);
+        assert_true(pair_counter(&n.seen[RECEIVER], "media-packets") <
+                    counted(&n, "media-packets"));
+        free(f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -243,6 +275,7 @@ int main(void)
         cmocka_unit_test(test_deadline),
         cmocka_unit_test(test_stream_credit),
         cmocka_unit_test(test_streams_do_not_block),
+        cmocka_unit_test(test_receiver_stops_streams),
     };
 
     return cmocka_run_group_tests_name("quic mapping", tests, NULL, NULL);

@@ -319,12 +319,12 @@ void quic_media_tx_drop(struct quic_media_tx *m)
     struct quic_media_unit *u = m->queue.head;
 
     m->dropped += unsent_packets(u);
-    m->stopped += u->stream_id >= 0;
     leave_queue(m, u);
 }
 
-void quic_media_tx_closed(struct quic_media_tx *m, struct quic_media_unit *u)
+void quic_media_tx_closed(struct quic_media_tx *m, struct quic_media_unit *u, bool reset)
 {
+    m->stopped += reset && !u->cancelled;
     list_remove(u->in_flight ? &m->in_flight : &m->queue, u);
     if (!u->in_flight) {
         m->queued_packets -= u->piece_count;
@@ -360,12 +360,12 @@ ns_t quic_media_tx_queue_deadline(const struct quic_media_tx *m)
                          : NS_NEVER;
 }
 
-static bool cancel(struct quic_media_tx *m, ngtcp2_conn *conn, const struct quic_media_unit *u)
+static bool cancel(struct quic_media_tx *m, ngtcp2_conn *conn, struct quic_media_unit *u)
 {
-    bool done = ngtcp2_conn_shutdown_stream_write(conn, 0, u->stream_id, ROQ_FRAME_CANCELLED) == 0;
-
-    m->cancelled += done;
-    return done;
+    u->cancelled =
+        ngtcp2_conn_shutdown_stream_write(conn, 0, u->stream_id, ROQ_FRAME_CANCELLED) == 0;
+    m->cancelled += u->cancelled;
+    return u->cancelled;
 }
 
 static void expire_queue(struct quic_media_tx *m, ngtcp2_conn *conn, ns_t now)
@@ -407,7 +407,7 @@ static void expire_lost(struct quic_media_tx *m, ngtcp2_conn *conn, bps_t pace, 
     }
     bytes = 0;
     for (size_t i = 0; i < n; i++) {
-        const struct quic_media_unit *u = m->lost[i].user;
+        struct quic_media_unit *u = m->lost[i].user;
         ns_t left = now + rate_duration(pace, bytes + (int64_t)m->lost[i].bytes);
         if (left - u->queued <= m->cfg->media_deadline || !cancel(m, conn, u)) {
             bytes += (int64_t)m->lost[i].bytes;

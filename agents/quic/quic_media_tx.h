@@ -39,6 +39,7 @@ struct quic_media_unit {
     size_t len, sent; /* of data; sent has left */
     int tries;
     bool in_flight; /* in that list, else in the queue */
+    bool cancelled; /* we have reset the stream */
     struct quic_media_piece *pieces;
     size_t piece_count;
     uint8_t *data; /* pieces and data lie behind the struct */
@@ -94,7 +95,8 @@ bool quic_media_tx_open(struct quic_media_tx *m, ngtcp2_conn *conn, struct quic_
 void quic_media_tx_pop(struct quic_media_tx *m);
 /* Gives up the head without sending (the rest of) it; its stream is gone or was never opened. */
 void quic_media_tx_drop(struct quic_media_tx *m);
-void quic_media_tx_closed(struct quic_media_tx *m, struct quic_media_unit *u);
+/* The unit's stream is over, acknowledged or reset. */
+void quic_media_tx_closed(struct quic_media_tx *m, struct quic_media_unit *u, bool reset);
 /* Gives up what is past its deadline, and of the lost bytes what would be by the time it could
  * leave: pace is the pacer's rate, media_rate what new media needs of it. Decides whether new media
  * goes before lost: usually older is first, but when so much is lost (an outage) that new frames

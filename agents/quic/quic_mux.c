@@ -153,7 +153,7 @@ void quic_mux_stream_closed(struct quic_mux *m, void *user)
         return;
     }
     if (s->class == QUIC_CLASS_MEDIA) {
-        quic_media_tx_closed(&m->media, user);
+        quic_media_tx_closed(&m->media, user, m->conn->stream_reset);
     } else {
         quic_data_tx_closed(&m->data, user);
     }

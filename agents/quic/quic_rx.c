@@ -18,7 +18,11 @@ struct quic_rx_stream {
     struct quic_stream stream; /* first */
     struct quic_rx_stream *next, *prev;
     enum kind kind;
-    struct roq_stream_reader reader; /* media, behind the flow id */
+    int64_t id;
+    bool stopped;
+    struct roq_stream_reader reader;  /* media, behind the flow id */
+    uint8_t peek[PLAYOUT_PEEK_BYTES]; /* media: the beginning of the last packet; tells the frame */
+    size_t peek_len;
     /* Data: all of the message. Unknown: what there is of the identifier. */
     uint8_t *bytes;
     size_t len, cap;
@@ -142,6 +146,10 @@ static int media_bytes(struct quic_rx *r, struct quic_rx_stream *s, bool fin, co
     if (rv == ERR_NOMEM) {
         return out_of_memory(r);
     }
+    if (s->reader.packet_have >= sizeof s->peek) {
+        memcpy(s->peek, s->reader.packet, sizeof s->peek);
+        s->peek_len = sizeof s->peek;
+    }
     return rv < 0 || (fin && !roq_stream_reader_at_boundary(&s->reader)) ? bad_framing(r) : 0;
 }
 
@@ -214,6 +222,7 @@ static struct quic_rx_stream *stream_new(struct quic_rx *r)
     if (s) {
         /* we only ever send control frames for it */
         s->stream = (struct quic_stream){QUIC_CLASS_MEDIA, QUIC_RANK_CONTROL};
+        s->id = r->conn->rx_stream;
         roq_stream_reader_init(&s->reader);
         s->next = r->streams;
         if (s->next) {
@@ -279,6 +288,38 @@ void quic_rx_stream_closed(struct quic_rx *r, void *user)
     }
 }
 
+/* ---- time ---- */
+
+ns_t quic_rx_deadline(const struct quic_rx *r)
+{
+    return playout_deadline(r->playout);
+}
+
+/* Tells the sender which streams carry nothing but frames that can no longer be played. */
+static void stop_unwanted(struct quic_rx *r)
+{
+    r->looked_at = playout_next(r->playout);
+    for (struct quic_rx_stream *s = r->streams; s; s = s->next) {
+        if (s->kind == KIND_MEDIA && !s->stopped &&
+            !playout_wants(r->playout, s->peek, s->peek_len) &&
+            ngtcp2_conn_shutdown_stream_read(r->conn->conn, 0, s->id, ROQ_FRAME_CANCELLED) == 0) {
+            s->stopped = true;
+            r->stopped++;
+        }
+    }
+}
+
+void quic_rx_expire(struct quic_rx *r, ns_t now)
+{
+    struct quic_current *before = quic_current_enter(&r->conn->current, now);
+
+    playout_expire(r->playout, now);
+    if (playout_next(r->playout) != r->looked_at && r->conn->conn) {
+        stop_unwanted(r);
+    }
+    quic_current_leave(before);
+}
+
 static void counter(const struct quic_rx *r, const char *name, uint64_t value)
 {
     record_put_named(r->conn->env->rec, RECORD_COUNTER, name, (int64_t)value);
@@ -296,6 +337,7 @@ void quic_rx_counters(const struct quic_rx *r)
     counter(r, "media-frames-complete", p.frames_complete);
     counter(r, "media-frames-incomplete", p.frames_incomplete);
     counter(r, "media-frames-late", p.frames_late);
+    counter(r, "media-streams-stopped", r->stopped);
     counter(r, "media-freezes", p.freezes);
     counter(r, "media-freeze-ns", (uint64_t)p.freeze_total);
     counter(r, "data-messages", r->data.messages);

@@ -16,6 +16,8 @@ struct quic_rx {
     struct playout *playout;
     struct quic_data_rx data;
     struct quic_rx_stream *streams; /* all that are open */
+    int64_t looked_at;              /* playout's next frame when streams were last looked through */
+    uint64_t stopped;               /* streams of media we have given up */
     size_t held_bytes;              /* of messages not complete yet */
     uint64_t unknown_flow_ids, bad_framing, bad_transfer, bad_rtp, bad_numbering, oversized;
 };
@@ -27,6 +29,10 @@ void quic_rx_fini(struct quic_rx *r);
 int quic_rx_datagram(struct quic_rx *r, const uint8_t *data, size_t len);
 int quic_rx_stream_data(struct quic_rx *r, void **user, bool fin, const uint8_t *data, size_t len);
 void quic_rx_stream_closed(struct quic_rx *r, void *user);
+/* When quic_rx_expire has something to do. Call it also after datagrams were read: it plays, and
+ * stops streams of frames that have been given up (STOP_SENDING, ROQ_FRAME_CANCELLED). */
+ns_t quic_rx_deadline(const struct quic_rx *r);
+void quic_rx_expire(struct quic_rx *r, ns_t now);
 void quic_rx_counters(const struct quic_rx *r);
 
 #endif
