@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "testbed/scenario/plan_expect.h"
 #include "testbed/scenario/plan_private.h"
 #include "testbed/scenario/scenario.h"
 
@@ -345,6 +346,8 @@ static int expand(struct builder *b)
     check_flow_keys(b);
     if (!scenario_errors_any(&b->errors)) {
         rv = build_plan(b, cells, scenarios);
+        if (!rv)
+            rv = plan_expect_build(b->plan, &b->file, scenarios);
         if (!rv && b->opt && b->opt->only)
             keep_only(b);
     }
@@ -443,6 +446,7 @@ void plan_free(struct plan *p)
     }
     for (char **k = p->grid_keys; k && *k; k++)
         free(*k);
+    plan_expect_free(p);
     free(p->cell_values);
     free(p->grid_keys);
     free(p->runs);

@@ -66,7 +66,7 @@ static const struct {
      "f:2:8: unknown key \"rat\", did you mean \"rate\"?; allowed: rate, delay, queue, loss\n"},
     {FILE_FLOW "path.rate: 5mbit\n",
      "f:2:1: \"path.rate\" is not written so in a file; allowed: path: {rate: ...}\n"},
-    {FILE_FLOW "expect: []\n", "f:2:1: unknown key \"expect\""},
+    {FILE_FLOW "expects: []\n", "f:2:1: unknown key \"expects\", did you mean \"expect\"?"},
     {"flows:\n  - {kind: data, size: 1MB, fps: 30}\n",
      "f:2:29: unknown key \"fps\"; allowed: size, "
      "start, stop, message-size, kind\n"},

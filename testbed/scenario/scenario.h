@@ -75,6 +75,8 @@ struct plan {
     char **grid_keys;    /* keys of the grid, NULL terminated */
     char ***cell_values; /* [cell][key]: the value's text as written, with unit */
     struct plan_run *runs;
+    struct plan_expect *expects; /* plan_expect.h */
+    size_t expect_count;
 };
 
 struct plan_options {

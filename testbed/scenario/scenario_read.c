@@ -15,7 +15,7 @@
 struct reader {
     struct scenario_file *file;
     struct scenario_errors *errors;
-    bool seen_flows, seen_grid, seen_group[SCENARIO_KEYS_MAX];
+    bool seen_flows, seen_grid, seen_expect, seen_group[SCENARIO_KEYS_MAX];
     bool no_memory;
 };
 
@@ -71,8 +71,8 @@ static void read_value(struct reader *r, const struct scenario_key *k, struct fy
         r->file->keys[i].bad = false;
 }
 
-/* The names allowed in a mapping: keys of group (NULL: keys without a group, groups, and the two
- * lists). words has room for the table and is NULL terminated. */
+/* The names allowed in a mapping: keys of group (NULL: keys without a group, groups, and what
+ * has a form of its own). words has room for the table and is NULL terminated. */
 static void allowed_words(const char *group, const char **words, char group_names[][16])
 {
     const struct scenario_key *previous = NULL;
@@ -96,6 +96,7 @@ static void allowed_words(const char *group, const char **words, char group_name
     } else if (!group) {
         words[n++] = "flows";
         words[n++] = "grid";
+        words[n++] = "expect";
     }
     words[n] = NULL;
 }
@@ -138,7 +139,7 @@ static void read_group_pair(struct reader *r, void *ctx, const char *key, struct
     if (k) {
         read_value(r, k, value, key_at);
     } else if (strcmp(key, "kind") != 0 || (strcmp(group, "media") && strcmp(group, "data"))) {
-        const char *words[SCENARIO_KEYS_MAX + 3];
+        const char *words[SCENARIO_KEYS_MAX + 4];
         char names[SCENARIO_KEYS_MAX][16];
 
         allowed_words(group, words, names);
@@ -269,7 +270,7 @@ static void read_root_pair(struct reader *r, void *ctx, const char *key, struct 
                            struct scenario_source key_at)
 {
     const struct scenario_key *k = strchr(key, '.') ? NULL : scenario_key_find(key);
-    const char *words[SCENARIO_KEYS_MAX + 3];
+    const char *words[SCENARIO_KEYS_MAX + 4];
     char names[SCENARIO_KEYS_MAX][16];
     size_t group = group_index(key);
 
@@ -284,6 +285,12 @@ static void read_root_pair(struct reader *r, void *ctx, const char *key, struct 
         else if (scenario_grid_read(r->file, value, key_at, r->errors))
             r->no_memory = true;
         r->seen_grid = true;
+    } else if (!strcmp(key, "expect")) {
+        if (r->seen_expect)
+            scenario_errors_add(r->errors, key_at, "expect is given twice");
+        else if (scenario_expect_read(r->file, value, key_at, r->errors))
+            r->no_memory = true;
+        r->seen_expect = true;
     } else if (group < scenario_key_count()) {
         char name[KEY_TEXT_MAX + 1];
 
@@ -315,6 +322,7 @@ static void read_document(struct reader *r, struct fy_document *doc)
         return;
     }
     read_mapping(r, root, r->file->root, read_root_pair, NULL);
+    scenario_expect_check(r->file, r->errors);
 }
 
 static void read_text(struct reader *r, struct fy_parser *parser, struct fy_diag *diag)
@@ -380,6 +388,11 @@ void scenario_file_fini(struct scenario_file *f)
     for (size_t i = 0; i < f->axis_count; i++)
         scenario_axis_fini(&f->axes[i]);
     f->axis_count = 0;
+    for (size_t i = 0; i < f->expect_count; i++)
+        scenario_expect_fini(&f->expects[i]);
+    free(f->expects);
+    f->expects = NULL;
+    f->expect_count = 0;
 }
 
 int scenario_file_set(struct scenario_file *f, const char *key, const char *value,

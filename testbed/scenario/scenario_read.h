@@ -4,6 +4,7 @@
 #define TESTBED_SCENARIO_SCENARIO_READ_H
 
 #include "testbed/scenario/scenario_errors.h"
+#include "testbed/scenario/scenario_expect.h"
 #include "testbed/scenario/scenario_keys.h"
 
 #define SCENARIO_FILE_BYTES_MAX (256 * 1024)
@@ -30,6 +31,8 @@ struct scenario_file {
     } keys[SCENARIO_KEYS_MAX];
     struct scenario_axis axes[SCENARIO_KEYS_MAX]; /* in the file's order */
     size_t axis_count;
+    struct scenario_expect *expects;
+    size_t expect_count;
     struct scenario_source root, flows, media, data; /* line 0: absent */
     bool flows_bad; /* some flow could not be read: whether there is one is unknown */
 };

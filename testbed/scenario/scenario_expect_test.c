@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Expectations of a scenario: what is refused and where, and what each cell must show. Run from the
+ * tree's root. */
+#include "agents/base/err.h"
+#include "testbed/scenario/plan_expect.h"
+#include "testbed/scenario/scenario_metric.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#define BASE                                                                                       \
+    "path: {rate: 5mbit, delay: 10ms, queue: 300ms}\n"                                             \
+    "flows: [{kind: media}, {kind: data, size: 2MB, start: 5s}]\n"                                 \
+    "grid: {path.rate: [1mbit, 5000kbit], share: [25%, 0.5]}\n"                                    \
+    "expect:\n"
+
+static struct plan *parse(const char *text, const char *set)
+{
+    const char *const sets[] = {set, NULL};
+    const struct plan_options opt = {.sets = sets, .runs = -1, .seed = -1};
+    struct plan *p = NULL;
+
+    assert_int_equal(plan_parse(&p, "t", text, strlen(text), set ? &opt : NULL, stdout), 0);
+    return p;
+}
+
+static void refused(const char *rule, const char *message)
+{
+    char text[2000], *messages = NULL;
+    struct plan *p = NULL;
+    size_t len;
+    FILE *f = open_memstream(&messages, &len);
+
+    assert_non_null(f);
+    snprintf(text, sizeof(text), "%s%s", BASE, rule);
+    assert_int_equal(plan_parse(&p, "t", text, strlen(text), NULL, f), ERR_CONFIG);
+    fclose(f);
+    assert_null(p);
+    if (!strstr(messages, message))
+        fail_msg("\"%s\" is not in: %s", message, messages);
+    free(messages);
+}
+
+static void test_refusals(void **state)
+{
+    static const struct {
+        const char *rule, *message;
+    } cases[] = {
+        {"  - {name: a, metric: media_troughput_bps, max: 3mbit}\n",
+         "t:5:23: expect: unknown metric \"media_troughput_bps\", did you mean "
+         "\"media_throughput_bps\"?"},
+        {"  - {name: a, metric: x, max: 3mbit}\n", "t:5:23: expect: unknown metric \"x\"; allowed"},
+        {"  - {name: a, metric: media_owd_ms, max: 3ms}\n",
+         "t:5:23: expect: media_owd_ms is a distribution; allowed: with _mean"},
+        {"  - {name: a, metric: media_owd_ms_p99, max: 3}\n",
+         "t:5:46: expect: max: \"3\" has no unit"},
+        {"  - {name: a, metric: media_goodput_bps, min: 3ms}\n", "t:5:47: expect: min: "},
+        {"  - {name: a, metric: file_time_s, max: -3s}\n", "t:5:41: expect: max: \"-3s\" is neg"},
+        {"  - {name: a, metric: file_time_s, window: during, max: 3s}\n",
+         "t:5:44: expect: file_time_s has no window during; allowed: whole"},
+        {"  - {name: a, metric: rtt_ms_p50, window: durng, max: 3s}\n",
+         "t:5:43: expect: window \"durng\" is unknown, did you mean \"during\"?; allowed: whole, "
+         "before, during, after"},
+        {"  - {name: a, metric: file_time_s, cell: {path.rate: 4mbit}, max: 3s}\n",
+         "t:5:54: expect: path.rate is never \"4mbit\" in the grid; allowed: 1mbit, 5000kbit"},
+        {"  - {name: a, metric: file_time_s, cell: {path.delay: 4ms}, max: 3s}\n",
+         "t:5:55: expect: path.delay is not in the grid, so no cell differs by it; allowed: "
+         "path.rate, share"},
+        {"  - {name: a, metric: file_time_s, cell: {path.rte: 4ms}, max: 3s}\n",
+         "t:5:43: expect: unknown key \"path.rte\", did you mean \"path.rate\"?"},
+        {"  - {name: a, metric: file_time_s, cell: all, max: 3s}\n", "t:5:42: expect: a cell is"},
+        {"  - {name: a, metric: file_time_s, max: {of: {share: 4}}}\n", "expect: share: \"4\""},
+        {"  - {name: a, metric: file_time_s, max: {of: path.rate}}\n",
+         "t:5:46: expect: file_time_s cannot be compared with \"path.rate\"; allowed: path.delay, "
+         "path.queue, another cell"},
+        {"  - {name: a, metric: media_late_ratio, max: {of: path.rate}}\n",
+         "allowed: another cell"},
+        {"  - {name: a, metric: file_time_s, max: {times: 3}}\n", "max does not say of what"},
+        {"  - {name: a, metric: file_time_s, max: {times: 0, of: path.delay}}\n", "is no factor"},
+        {"  - {name: a, metric: file_time_s, judge: maen, max: 3s}\n", "judge \"maen\" is unknown"},
+        {"  - {name: a, metric: file_time_s, runs: 0, max: 3s}\n",
+         "t:5:42: expect: runs: \"0\" is"},
+        {"  - {name: a, metric: file_time_s}\n", "t:5:6: an expectation has no bound"},
+        {"  - {name: a, metric: file_time_s, min: 3s, max: 2s}\n", "t:5:41: expect: min is above"},
+        {"  - {name: a, max: 3s}\n", "t:5:6: an expectation has no metric"},
+        {"  - {metric: file_time_s, max: 3s}\n", "t:5:6: an expectation has no name"},
+        {"  - {name: a, metrik: file_time_s, max: 3s}\n", "t:5:15: expect: key \"metrik\" is unkn"},
+        {"  - {name: a, name: b, metric: file_time_s, max: 3s}\n", "t:5:15: expect: name is given"},
+        {"  - {name: a, metric: file_time_s, max: 3s}\n  - {name: a, metric: rtt_ms_p50, max: "
+         "3s}\n",
+         "t:6:12: expect: the name \"a\" is given to two"},
+        {"  - text\n", "t:5:5: an expectation is a mapping"},
+        {"  {a: b}\n", "expect is no list"},
+        {"  - {name: a, metric: file_time_s, max: 3s}\nexpect: []\n",
+         "t:6:1: expect is given twice"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        refused(cases[i].rule, cases[i].message);
+}
+
+static void test_bounds_of_cells(void **state)
+{
+    struct plan *p = parse(
+        BASE "  - {name: share, metric: media_throughput_bps, window: during, "
+             "min: {times: 0.9, of: media-share}, max: {of: path.rate, plus: 1kbit}}\n"
+             "  - {name: delay, metric: media_owd_ms_p99, cell: {share: 0.25, path.rate: 5mbit}, "
+             "runs: 3, judge: interval, max: {times: 2, of: path.delay, plus: 5ms}}\n"
+             "  - {name: pair, metric: file_time_s, cell: {share: 50%}, "
+             "min: {times: 130%, of: {share: 0.25}}}\n"
+             "  - {name: data, metric: file_goodput_bps, min: {times: 0.5, of: data-share}}\n",
+        NULL);
+    const struct plan_expect *e = p->expects;
+
+    (void)state;
+    assert_int_equal(p->expect_count, 4);
+    assert_int_equal(e[0].check_count, 4);
+    assert_string_equal(e[0].window, "during");
+    assert_int_equal(e[0].runs, 1);
+    assert_true(fabs(e[0].checks[0].min.plus - 0.9 * 0.25 * 1e6) < 1e-3);
+    assert_true(fabs(e[0].checks[3].min.plus - 0.9 * 0.5 * 5e6) < 1e-3);
+    assert_true(fabs(e[0].checks[3].max.plus - 5.001e6) < 1e-3);
+    assert_int_equal(e[1].check_count, 1);
+    assert_int_equal(e[1].checks[0].cell, 2);
+    assert_true(e[1].interval && e[1].runs == 3 && !e[1].checks[0].min.given);
+    assert_true(fabs(e[1].checks[0].max.plus - 25) < 1e-9);
+    assert_string_equal(e[1].window, "whole");
+    assert_int_equal(e[2].check_count, 2);
+    assert_int_equal(e[2].checks[1].cell, 3);
+    assert_int_equal(e[2].checks[1].min.cell, 2);
+    assert_true(e[2].checks[1].min.times == 1.3 && e[2].checks[1].min.plus == 0);
+    assert_string_equal(e[3].window, "during");
+    assert_true(fabs(e[3].checks[0].min.plus - 0.5 * 0.75 * 1e6) < 1e-3);
+    plan_free(p);
+}
+
+/* An option that leaves a grid's key one value leaves a comparison over it nothing to compare. */
+static void test_options_take_cells_away(void **state)
+{
+    static const char text[] = BASE "  - {name: pair, metric: file_time_s, cell: {share: 50%}, "
+                                    "min: {of: {share: 0.25}}}\n"
+                                    "  - {name: all, metric: file_time_s, max: 100s}\n";
+    struct plan *p = parse(text, "share=0.5");
+
+    (void)state;
+    assert_int_equal(p->expects[0].check_count, 0);
+    assert_int_equal(p->expects[1].check_count, 2);
+    plan_free(p);
+    p = parse(text, "share=0.25");
+    assert_int_equal(p->expects[0].check_count, 0);
+    plan_free(p);
+    p = parse(text, "path.rate=2mbit");
+    assert_int_equal(p->expects[0].check_count, 1);
+    plan_free(p);
+}
+
+static void test_names_of_cells_are_those_of_runs(void **state)
+{
+    struct plan *p = parse(BASE "  - {name: a, metric: file_time_s, max: 3s}\n", NULL);
+    char(*names)[PLAN_CELL_NAME_SIZE] = plan_expect_cell_names(p);
+
+    (void)state;
+    assert_non_null(names);
+    for (size_t i = 0; i < p->run_count; i++)
+        assert_string_equal(names[p->runs[i].cell_index], p->runs[i].cell);
+    free(names);
+    plan_free(p);
+}
+
+/* The list of metrics is that of the page that defines them: name, unit, distribution. */
+static void test_metrics_are_the_documented_ones(void **state)
+{
+    FILE *f = fopen("analysis/README.md", "re");
+    char line[2000], name[100], after[16];
+    size_t found = 0;
+
+    (void)state;
+    assert_non_null(f);
+    while (fgets(line, sizeof(line), f)) {
+        const struct scenario_metric *m;
+        bool distribution;
+
+        if (sscanf(line, "| `%99[a-z0-9_]`%15[^|]|", name, after) != 2)
+            continue;
+        distribution = strstr(after, "†") != NULL;
+        if (distribution)
+            strcat(name, "_p50");
+        m = scenario_metric_find(name);
+        if (!m || m->distribution != distribution)
+            fail_msg("%s is documented but not known", name);
+        found++;
+    }
+    fclose(f);
+    /* the page has one row for the ten seconds after the file */
+    assert_int_equal(found + 9, scenario_metric_count);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_bounds_of_cells),
+        cmocka_unit_test(test_options_take_cells_away),
+        cmocka_unit_test(test_names_of_cells_are_those_of_runs),
+        cmocka_unit_test(test_metrics_are_the_documented_ones),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The names of metrics that expectations may speak of. analysis/README.md defines them; a test
+ * holds both lists together. */
+#ifndef TESTBED_SCENARIO_SCENARIO_METRIC_H
+#define TESTBED_SCENARIO_SCENARIO_METRIC_H
+
+#include "agents/base/quantity.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define SCENARIO_METRIC_NAME_MAX 64
+
+struct scenario_metric {
+    const char *name;   /* without the suffix of a statistic; its end names the unit */
+    bool distribution;  /* has _mean _sd _p50 _p95 _p99 _max behind the name */
+    const char *window; /* the only one it exists in; NULL: all of them */
+};
+
+extern const struct scenario_metric scenario_metrics[];
+extern const size_t scenario_metric_count;
+
+/* The row of a metric as an expectation names it, so with a statistic exactly when it is a
+ * distribution; NULL when there is none. */
+const struct scenario_metric *scenario_metric_find(const char *text);
+/* Whether it names a distribution without saying which statistic of it. */
+bool scenario_metric_is_distribution(const char *text);
+/* Writes the name that a misspelt one was probably meant to be to name[SCENARIO_METRIC_NAME_MAX];
+ * returns whether one is near. */
+bool scenario_metric_nearest(const char *text, char *name);
+/* What its values are written as in a scenario. */
+enum quantity_kind scenario_metric_kind(const struct scenario_metric *m);
+/* A quantity of that kind (base units of agents/base/quantity.h) in the metric's own unit: bit/s,
+ * ms, s or 1. */
+double scenario_metric_value(const struct scenario_metric *m, int64_t quantity);
+
+#endif
