@@ -172,6 +172,72 @@ static void put_head(struct page *g)
           g->f);
 }
 
+/* ---- expectations ---- */
+
+static const char *verdict_of(const json_t *o)
+{
+    json_t *ok = json_object_get(o, "ok");
+
+    return json_is_true(ok) ? "met" : json_is_false(ok) ? "NOT met" : "not judged";
+}
+
+static void put_expect_row(FILE *f, const char *name, const json_t *o)
+{
+    fputs("<tr><td class=\"l\">", f);
+    html_text_put(f, name);
+    fprintf(f, "</td><td class=\"l\">%s</td><td class=\"l\">", verdict_of(o));
+    html_text_put(f, json_string_value(json_object_get(o, "detail")));
+    fputs("</td></tr>\n", f);
+}
+
+static void put_expect_list(FILE *f, const json_t *list, const char *key)
+{
+    json_t *o;
+    size_t i;
+
+    fprintf(f,
+            "<div class=\"scroll\"><table><tr><th>%s</th><th class=\"l\">verdict</th><th "
+            "class=\"l\">found</th></tr>\n",
+            strcmp(key, "name") == 0 ? "expectation" : "cell");
+    json_array_foreach(list, i, o)
+    {
+        put_expect_row(f, json_string_value(json_object_get(o, key)), o);
+    }
+    fputs("</table></div>\n", f);
+}
+
+static void put_expect(struct page *g)
+{
+    json_t *list = json_object_get(g->summary, "expect"), *o;
+    size_t unmet = 0, i;
+
+    if (json_array_size(list) == 0) {
+        return;
+    }
+    json_array_foreach(list, i, o)
+    {
+        unmet += json_is_false(json_object_get(o, "ok"));
+    }
+    fprintf(g->f, "<h2>Expectations</h2>\n<p class=\"%s\">", unmet ? "bad" : "ok");
+    if (unmet) {
+        fprintf(g->f, "%zu of the scenario's %zu expectations not met.</p>\n", unmet,
+                json_array_size(list));
+    } else {
+        fputs("No expectation of the scenario failed.</p>\n", g->f);
+    }
+    put_expect_list(g->f, list, "name");
+    json_array_foreach(list, i, o)
+    {
+        if (json_array_size(json_object_get(o, "checks")) > 1) {
+            fputs("<details><summary>", g->f);
+            html_text_put(g->f, json_string_value(json_object_get(o, "name")));
+            fputs(", cell by cell</summary>\n", g->f);
+            put_expect_list(g->f, json_object_get(o, "checks"), "cell");
+            fputs("</details>\n", g->f);
+        }
+    }
+}
+
 /* ---- overview of cells ---- */
 
 static const struct {
@@ -434,6 +500,7 @@ static void put_page(struct page *g)
 {
     put_head(g);
     put_validity(g);
+    put_expect(g);
     put_overview(g);
     for (enum figure k = FIGURE_CELL_KINDS; k < FIGURE_KINDS; k++) {
         put_figure(g, k, 0, true);

@@ -2,6 +2,7 @@
 #include "analysis/report/report.h"
 
 #include "agents/base/err.h"
+#include "analysis/report/expect.h"
 #include "analysis/report/figures.h"
 #include "analysis/report/html.h"
 #include "analysis/report/plan.h"
@@ -21,7 +22,8 @@ static void print(const struct plan_results *p, const json_t *summary,
     }
 }
 
-int report_make(const char *dir, const struct report_options *o, FILE *out, struct fault *f)
+int report_make(const char *dir, const struct report_options *o, FILE *out, size_t *unmet,
+                struct fault *f)
 {
     struct plan_results p;
     struct fault plots;
@@ -36,7 +38,10 @@ int report_make(const char *dir, const struct report_options *o, FILE *out, stru
         rc = fault_set(f, ERR_NOMEM, "%s: out of memory", dir);
         goto out;
     }
-    rc = summary_write(summary, p.dir, f);
+    rc = expect_judge(&p, summary, unmet, f);
+    if (!rc) {
+        rc = summary_write(summary, p.dir, f);
+    }
     if (!rc && o->templates) {
         plots_rc = figures_draw(&p, summary, o->templates, &plots);
     }

@@ -7,6 +7,7 @@
 #include "analysis/ingest/fault.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 
 struct report_options {
@@ -17,7 +18,9 @@ struct report_options {
 };
 
 /* Returns how many runs are invalid (they are named in the report), or a negative code with *f
- * filled. Without gnuplot everything but the plots is written before it fails. */
-int report_make(const char *dir, const struct report_options *o, FILE *out, struct fault *f);
+ * filled. Without gnuplot everything but the plots is written before it fails. *unmet is how many
+ * of the plan's expectations do not hold. */
+int report_make(const char *dir, const struct report_options *o, FILE *out, size_t *unmet,
+                struct fault *f);
 
 #endif

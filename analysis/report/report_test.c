@@ -23,6 +23,7 @@ struct fixture {
     char dir[RUN_FOLDER_PATH_BYTES];
     char *output;
     size_t output_len;
+    size_t unmet;
 };
 
 static int setup(void **state)
@@ -50,9 +51,10 @@ static int make(struct fixture *x, bool json, const char *templates, struct faul
     FILE *out;
     int rc;
 
+    x->unmet = 0;
     free(x->output);
     out = open_memstream(&x->output, &x->output_len);
-    rc = report_make(x->dir, &o, out, f);
+    rc = report_make(x->dir, &o, out, &x->unmet, f);
     fclose(out);
     return rc;
 }

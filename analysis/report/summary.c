@@ -19,19 +19,33 @@ static json_t *real_or_null(double v)
     return isfinite(v) ? json_real(v) : json_null();
 }
 
+struct summary_value summary_statistics(const double *x, size_t n)
+{
+    struct summary_value v = {n, NAN, NAN, NAN, NAN, NAN, NAN};
+    double half;
+
+    if (n == 0) {
+        return v;
+    }
+    v.mean = gsl_stats_mean(x, 1, n);
+    v.min = gsl_stats_min(x, 1, n);
+    v.max = gsl_stats_max(x, 1, n);
+    if (n >= 2) {
+        v.sd = gsl_stats_sd_m(x, 1, n, v.mean);
+        half = gsl_cdf_tdist_Pinv(CONFIDENCE_TWO_SIDED, (double)(n - 1)) * v.sd / sqrt((double)n);
+        v.ci_lo = v.mean - half;
+        v.ci_hi = v.mean + half;
+    }
+    return v;
+}
+
 static json_t *value_json(const double *x, size_t n)
 {
-    double mean = gsl_stats_mean(x, 1, n), sd = NAN, half = NAN;
-    json_t *ci;
+    struct summary_value v = summary_statistics(x, n);
+    json_t *ci = n >= 2 ? json_pack("[f,f]", v.ci_lo, v.ci_hi) : json_null();
 
-    if (n >= 2) {
-        sd = gsl_stats_sd_m(x, 1, n, mean);
-        half = gsl_cdf_tdist_Pinv(CONFIDENCE_TWO_SIDED, (double)(n - 1)) * sd / sqrt((double)n);
-    }
-    ci = n >= 2 ? json_pack("[f,f]", mean - half, mean + half) : json_null();
-    return json_pack("{s:I,s:f,s:o,s:o,s:f,s:f}", "n", (json_int_t)n, "mean", mean, "sd",
-                     real_or_null(sd), "ci95", ci, "min", gsl_stats_min(x, 1, n), "max",
-                     gsl_stats_max(x, 1, n));
+    return json_pack("{s:I,s:f,s:o,s:o,s:f,s:f}", "n", (json_int_t)n, "mean", v.mean, "sd",
+                     real_or_null(v.sd), "ci95", ci, "min", v.min, "max", v.max);
 }
 
 /* The valid runs of one cell: the "metrics" of each, and room for a value of each. */

@@ -17,6 +17,8 @@ struct summary_value {
     double mean, sd, ci_lo, ci_hi, min, max; /* sd and ci are NAN below n = 2 */
 };
 
+/* Of n values; all numbers are NAN for n = 0. */
+struct summary_value summary_statistics(const double *x, size_t n);
 /* A new document, NULL when out of memory. */
 json_t *summary_new(const struct plan_results *p);
 /* One value of it. */

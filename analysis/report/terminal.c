@@ -10,6 +10,9 @@
 #define LABEL_MIN 4
 #define LABEL_MAX 20 /* longer ones get a line of their own */
 #define MISSING "-"
+#define COLUMNS 100
+#define VERDICT_WIDTH 8
+#define TEXT_BYTES 600
 
 static void put(FILE *out, int width, double v, int decimals)
 {
@@ -110,6 +113,51 @@ static void put_invalid(FILE *out, const struct plan_results *p)
     }
 }
 
+/* Text behind what fills the first column of its lines, broken at spaces. */
+static void put_wrapped(FILE *out, int indent, const char *text)
+{
+    int column = indent;
+
+    while (*text) {
+        int len = (int)strcspn(text, " ");
+
+        if (column > indent && column + 1 + len > COLUMNS) {
+            fprintf(out, "\n%*s", indent, "");
+            column = indent;
+        } else if (column > indent) {
+            fputc(' ', out);
+            column++;
+        }
+        fprintf(out, "%.*s", len, text);
+        column += len;
+        text += len + (text[len] == ' ');
+    }
+    fputc('\n', out);
+}
+
+static void put_expect(FILE *out, const json_t *summary)
+{
+    json_t *list = json_object_get(summary, "expect"), *e;
+    size_t i;
+
+    json_array_foreach(list, i, e)
+    {
+        json_t *ok = json_object_get(e, "ok");
+        char text[TEXT_BYTES];
+
+        fprintf(out, "%-*s", VERDICT_WIDTH,
+                json_is_true(ok)    ? "ok"
+                : json_is_false(ok) ? "FAILED"
+                                    : "-");
+        snprintf(text, sizeof text, "%s: %s", json_string_value(json_object_get(e, "name")),
+                 json_string_value(json_object_get(e, "detail")));
+        put_wrapped(out, VERDICT_WIDTH, text);
+    }
+    if (json_array_size(list) > 0) {
+        fputc('\n', out);
+    }
+}
+
 static bool any_without_transfer(const struct plan_results *p, const json_t *summary)
 {
     for (size_t c = 0; c < p->cell_count; c++) {
@@ -135,7 +183,8 @@ void terminal_print(FILE *out, const struct plan_results *p, const json_t *summa
         put_cell(out, p, summary, c, width);
     }
     fputs("\nDelay, sender queue, link use and loss are those during the transfer", out);
-    fputs(any_without_transfer(p, summary) ? " (else of the whole run).\n" : ".\n", out);
+    fputs(any_without_transfer(p, summary) ? " (else of the whole run).\n\n" : ".\n\n", out);
+    put_expect(out, summary);
     put_invalid(out, p);
     fprintf(out, "Report: %s/report.html\n", p->dir);
 }
