@@ -17,7 +17,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             *status = CMD_EXIT_USAGE;
             return 0;
         }
-        printf("%s: good, %zu run%s\n", arg, plan->run_count, plan->run_count == 1 ? "" : "s");
+        printf("%s: good, %zu run%s", arg, plan->run_count, plan->run_count == 1 ? "" : "s");
+        if (plan->expect_count > 0)
+            printf(", %zu expectation%s", plan->expect_count, plan->expect_count == 1 ? "" : "s");
+        putchar('\n');
         plan_free(plan);
         return 0;
     case ARGP_KEY_NO_ARGS: argp_error(state, "a scenario file is needed"); return 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "testbed/cmd/cmd.h"
 #include "testbed/cmd/cmd_select.h"
+#include "testbed/scenario/plan_expect.h"
 
 #include <inttypes.h>
 
@@ -16,6 +17,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         select->file = arg;
         return 0;
     default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static void print_expects(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->expect_count; i++) {
+        const struct plan_expect *e = &plan->expects[i];
+
+        printf("expects, in %zu cell%s: %s (%s, %s)\n", e->check_count,
+               e->check_count == 1 ? "" : "s", e->name, e->metric, e->window);
     }
 }
 
@@ -43,6 +54,7 @@ static void print_plan(const struct plan *plan)
     if (total > 3600 * NS_PER_S)
         printf(" (%.1f h)", ns_to_s(total) / 3600.0);
     puts(" in real time");
+    print_expects(plan);
 }
 
 int cmd_plan(int argc, char **argv)

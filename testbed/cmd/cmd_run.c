@@ -3,18 +3,21 @@
 
 #include "testbed/cmd/cmd_select.h"
 #include "testbed/cmd/executor.h"
+#include "testbed/cmd/expect_file.h"
+#include "testbed/cmd/junit.h"
 #include "testbed/cmd/link_choice.h"
 #include "testbed/cmd/out_dir.h"
 
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { OPT_LINK = 0x100, OPT_OUT, OPT_KEYLOG, OPT_QUIET, OPT_JSON };
+enum { OPT_LINK = 0x100, OPT_OUT, OPT_KEYLOG, OPT_QUIET, OPT_JSON, OPT_JUNIT, OPT_NO_EXPECT };
 
 struct options {
     struct cmd_select select;
-    const char *link, *out;
-    bool keylog, quiet, json;
+    const char *link, *out, *junit;
+    bool keylog, quiet, json, no_expect;
 };
 
 static const struct argp_option options[] = {
@@ -30,6 +33,10 @@ static const struct argp_option options[] = {
     {.name = "keylog", .key = OPT_KEYLOG, .doc = "Keep TLS secrets, to decrypt the captures"},
     {.name = "quiet", .key = OPT_QUIET, .doc = "Say nothing unless something is wrong"},
     {.name = "json", .key = OPT_JSON, .doc = "The summary as JSON on standard output"},
+    {.name = "junit", .key = OPT_JUNIT, .arg = "FILE", .doc = "Runs and expectations as JUnit XML"},
+    {.name = "no-expect",
+     .key = OPT_NO_EXPECT,
+     .doc = "Do not judge what the scenario expects: its own values may hold no more with --set"},
     {0},
 };
 
@@ -56,6 +63,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case OPT_KEYLOG: o->keylog = true; return 0;
     case OPT_QUIET: o->quiet = true; return 0;
     case OPT_JSON: o->json = true; return 0;
+    case OPT_JUNIT: o->junit = arg; return 0;
+    case OPT_NO_EXPECT: o->no_expect = true; return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -73,8 +82,9 @@ static void parse_options(struct options *o, int argc, char **argv)
                "  run-scenario --link sim\n"
                "  run-scenario scenarios/paper/grid.yaml --runs 10 --link sim\n"
                "  run-scenario --link sim --set path.rate=1mbit --set share=30%\n\n"
-               "Exit status: 0 all well, 2 usage or bad scenario, 3 the host lacks something, 4 "
-               "runs invalid or failed, 130 interrupted.",
+               "Exit status: 0 all well, 1 an expectation of the scenario failed, 2 usage or bad "
+               "scenario, 3 the host lacks something, 4 runs invalid or failed, 130 interrupted. "
+               "When several apply: 2, 3, 4, 1.",
     };
 
     *o = (struct options){.link = "auto"};
@@ -89,7 +99,9 @@ static int make_report(const struct options *o, const struct executor *e)
                                   o->json ? e->out : NULL, NULL};
     int status = executor_spawn(report, o->quiet && !o->json ? -1 : STDOUT_FILENO);
 
-    if (status && status != CMD_EXIT_RUNS && !executor_interrupted())
+    if (status == CMD_EXIT_EXPECT)
+        fputs("muxbed: the runs are not as the scenario expects\n", stderr);
+    else if (status && status != CMD_EXIT_RUNS && !executor_interrupted())
         fprintf(stderr, "muxbed: analyze report ended with status %d\n", status);
     return status;
 }
@@ -110,12 +122,41 @@ static int finish(const struct options *o, struct executor *e)
     return status; /* 0, or 1: an expectation failed */
 }
 
+static int write_junit(const struct options *o, const struct executor *e)
+{
+    if (!o->junit || !junit_write(e->junit, e->out, o->junit))
+        return 0;
+    fprintf(stderr, "muxbed: --junit %s: %s\n", o->junit, strerror(errno));
+    return CMD_EXIT_HOST;
+}
+
+/* Makes the runs and the report in the folder e->out. */
+static int run_in(const struct options *o, const struct plan *plan, struct executor *e)
+{
+    int rv, junit_rv;
+
+    if (!o->no_expect && expect_file_write(e->out, plan)) {
+        fprintf(stderr, "muxbed: %s/expect.json: %s\n", e->out, strerror(errno));
+        return CMD_EXIT_HOST;
+    }
+    /* A file that cannot be written is better known now than after the runs. */
+    rv = write_junit(o, e);
+    if (rv)
+        return rv;
+    executor_catch_signals();
+    rv = executor_run(e, plan) ? CMD_EXIT_HOST : finish(o, e);
+    junit_rv = write_junit(o, e);
+    return junit_rv ? junit_rv : rv;
+}
+
 static int run_plan(const struct options *o, const struct plan *plan)
 {
     struct link_choice choice;
     struct out_dir out;
+    struct junit junit;
     char analyze[CMD_PATH_MAX];
-    struct executor e = {.keylog = o->keylog, .quiet = o->quiet, .analyze = analyze};
+    struct executor e = {
+        .keylog = o->keylog, .quiet = o->quiet, .analyze = analyze, .junit = &junit};
     int rv;
 
     if (cmd_analyze_path(analyze)) {
@@ -133,8 +174,8 @@ static int run_plan(const struct options *o, const struct plan *plan)
     if (!o->quiet)
         fprintf(stderr, "%s: %zu run%s on link %s (%s)\n", plan->base.name, plan->run_count,
                 plan->run_count == 1 ? "" : "s", link_choice_name(choice.link), choice.why);
-    executor_catch_signals();
-    rv = executor_run(&e, plan) ? CMD_EXIT_HOST : finish(o, &e);
+    rv = junit_init(&junit, plan) ? CMD_EXIT_HOST : run_in(o, plan, &e);
+    junit_fini(&junit);
     out_dir_close(&out);
     return rv;
 }

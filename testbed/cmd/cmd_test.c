@@ -45,7 +45,7 @@ static void test_exit_codes(void **state)
         int status;
         const char *out, *err; /* parts */
     } cases[] = {
-        {{cmd_check, {"scenarios/smoke.yaml"}}, 0, "scenarios/smoke.yaml: good, 1 run\n", ""},
+        {{cmd_check, {"scenarios/smoke.yaml"}}, 0, "scenarios/smoke.yaml: good, 1 run, ", ""},
         {{cmd_check, {"scenarios/smoke.yaml", "nothing.yaml"}}, 2, "good", "nothing.yaml: No such"},
         {{cmd_check, {NULL}}, 2, "", "a scenario file is needed"},
         {{cmd_plan, {NULL}}, 0, "delayed-file: 1 run, about 8", ""},
@@ -229,13 +229,88 @@ static void test_whole_program(void **state)
     assert_int_equal(cmd_remove_tree(base), 0);
 }
 
+/* What is in a file, to be freed. */
+static char *contents(const char *dir, const char *name)
+{
+    char path[CMD_PATH_MAX], *text = NULL;
+    size_t room = 0;
+    FILE *f = cmd_join(path, dir, name) ? NULL : fopen(path, "re");
+
+    assert_non_null(f);
+    assert_true(getdelim(&text, &room, '\0', f) > 0);
+    fclose(f);
+    return text;
+}
+
+static const char hopes[] = "name: hopes\n"
+                            "flows: [{kind: media}]\n"
+                            "duration: 3s\n"
+                            "expect:\n"
+                            "  - {name: a <call>, metric: media_goodput_bps, min: 1kbit}\n"
+                            "  - {name: wonders, metric: media_owd_ms_p50, max: 1ms}\n"
+                            "  - {name: more runs, metric: media_owd_ms_p50, runs: 2, max: 1ms}\n";
+
+/* Expectations decide the exit status and are listed with the runs in the JUnit file. */
+static void test_expectations(void **state)
+{
+    char program[CMD_PATH_MAX], base[CMD_PATH_MAX], out[CMD_PATH_MAX], file[CMD_PATH_MAX],
+        junit[CMD_PATH_MAX], *text;
+    char *run[] = {
+        program, file, (char[]){"--link=sim"}, (char[]){"--junit"}, junit, (char[]){"--out"}, out,
+        NULL,    NULL};
+    char *report[] = {program, (char[]){"report"}, out, NULL};
+    struct outcome o;
+
+    (void)state;
+    if (!find_program(program)) {
+        print_message("no muxbed has been built beside this test\n");
+        skip();
+    }
+    make_temporary(base);
+    write_file(base, "hopes.yaml", hopes);
+    assert_int_equal(cmd_join(file, base, "hopes.yaml"), 0);
+    assert_int_equal(cmd_join(junit, base, "junit.xml"), 0);
+    assert_int_equal(cmd_join(out, base, "out"), 0);
+    o = in_child(run_program, run);
+    assert_int_equal(o.status, CMD_EXIT_EXPECT);
+    assert_non_null(strstr(o.out, "ok      a <call>: "));
+    assert_non_null(strstr(o.out, "FAILED  wonders: "));
+    assert_non_null(strstr(o.err, "not as the scenario expects"));
+    text = contents(base, "junit.xml");
+    assert_non_null(strstr(text, "name=\"hopes runs\" tests=\"1\" failures=\"0\" errors=\"0\" "));
+    assert_non_null(strstr(text, "name=\"hopes expectations\" tests=\"3\" failures=\"1\" "
+                                 "errors=\"0\" skipped=\"1\""));
+    assert_non_null(strstr(text, "name=\"a &lt;call&gt;\" time=\"0.000\"/>"));
+    assert_non_null(strstr(text, "<failure message=\""));
+    assert_non_null(strstr(text, "</testsuites>\n"));
+    free(text);
+    o = in_child(run_program, report);
+    assert_int_equal(o.status, CMD_EXIT_EXPECT);
+    text = contents(out, "report.html");
+    assert_non_null(strstr(text, "1 of the scenario's 3 expectations not met"));
+    free(text);
+    /* not asked, not judged */
+    assert_int_equal(cmd_join(out, base, "again"), 0);
+    run[7] = (char[]){"--no-expect"};
+    o = in_child(run_program, run);
+    assert_int_equal(o.status, CMD_EXIT_OK);
+    assert_false(cmd_exists(out, "expect.json"));
+    /* a file that cannot be written is known before the runs */
+    assert_int_equal(cmd_join(out, base, "third"), 0);
+    assert_int_equal(cmd_join(junit, base, "nowhere/junit.xml"), 0);
+    o = in_child(run_program, run);
+    assert_int_equal(o.status, CMD_EXIT_HOST);
+    assert_non_null(strstr(o.err, "nowhere/junit.xml: No such file"));
+    assert_false(cmd_exists(out, "all-1"));
+    assert_int_equal(cmd_remove_tree(base), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exit_codes),
-        cmocka_unit_test(test_clean),
-        cmocka_unit_test(test_out_dir),
-        cmocka_unit_test(test_whole_program),
+        cmocka_unit_test(test_exit_codes),   cmocka_unit_test(test_clean),
+        cmocka_unit_test(test_out_dir),      cmocka_unit_test(test_whole_program),
+        cmocka_unit_test(test_expectations),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

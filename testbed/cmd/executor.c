@@ -227,6 +227,19 @@ static bool judge(const char *dir, char *text, size_t len)
     return plan_index_invalid(dir, text, len);
 }
 
+/* Tells everybody how a run ended; text may be empty. */
+static void ended(const struct executor *e, struct progress *progress, enum junit_outcome outcome,
+                  const char *text)
+{
+    static const char *const words[] = {[JUNIT_NOT_RUN] = "interrupted",
+                                        [JUNIT_DONE] = "done",
+                                        [JUNIT_INVALID] = "invalid",
+                                        [JUNIT_FAILED] = "failed"};
+
+    junit_run(e->junit, progress->run, outcome, progress_seconds(progress), text);
+    progress_end(progress, words[outcome], text);
+}
+
 static void run_one(struct executor *e, const struct plan *plan, const struct plan_run *run,
                     struct progress *progress)
 {
@@ -248,7 +261,7 @@ static void run_one(struct executor *e, const struct plan *plan, const struct pl
     }
     if (executor_interrupted() && !cmd_exists(dir, "DONE")) {
         cmd_remove_tree(dir);
-        progress_end(progress, "interrupted", "");
+        ended(e, progress, JUNIT_NOT_RUN, "");
         return;
     }
     if (cmd_exists(dir, "DONE")) {
@@ -257,12 +270,12 @@ static void run_one(struct executor *e, const struct plan *plan, const struct pl
     }
     if (status) {
         e->failed++;
-        progress_end(progress, "failed", text);
+        ended(e, progress, JUNIT_FAILED, text);
     } else if (judge(dir, text, sizeof(text))) {
         e->invalid++;
-        progress_end(progress, "invalid", text);
+        ended(e, progress, JUNIT_INVALID, text);
     } else {
-        progress_end(progress, "done", "");
+        ended(e, progress, JUNIT_DONE, "");
     }
 }
 

@@ -4,6 +4,7 @@
 #ifndef TESTBED_CMD_EXECUTOR_H
 #define TESTBED_CMD_EXECUTOR_H
 
+#include "testbed/cmd/junit.h"
 #include "testbed/run/run.h"
 
 #include <stdbool.h>
@@ -15,6 +16,7 @@ struct executor {
     const char *out;     /* the plan's folder, exists */
     const char *analyze; /* the program that reduces a run */
     bool keylog, quiet;
+    struct junit *junit; /* is told how runs end; may be NULL */
 
     /* results */
     size_t complete, invalid, failed;

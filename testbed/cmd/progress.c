@@ -70,6 +70,11 @@ void progress_time(struct progress *p, ns_t run_time)
     draw(line);
 }
 
+double progress_seconds(const struct progress *p)
+{
+    return ns_to_s(wall_now() - p->run_started);
+}
+
 void progress_end(struct progress *p, const char *outcome, const char *text)
 {
     ns_t now = wall_now();

@@ -20,6 +20,8 @@ struct progress {
 void progress_init(struct progress *p, const struct plan *plan, bool quiet);
 void progress_begin(struct progress *p, const struct plan_run *run);
 void progress_time(struct progress *p, ns_t run_time);
+/* How long the current run has taken, wall-clock time. */
+double progress_seconds(const struct progress *p);
 /* outcome is one word; text may be empty. Anything but "done" is shown also when quiet. */
 void progress_end(struct progress *p, const char *outcome, const char *text);
 
