@@ -35,6 +35,7 @@ WARN := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-protot
 	-Wold-style-definition -Wpointer-arith -Wcast-align -Wwrite-strings -Wformat=2 -Wundef -Wvla
 SAN_san  := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 SAN_fuzz := $(SAN_san) -fsanitize=fuzzer-no-link
+SAN_cov  := -fprofile-instr-generate -fcoverage-mapping -fsanitize=fuzzer-no-link
 SAN      := $(SAN_$(FLAVOUR))
 
 CFLAGS   ?=
@@ -68,6 +69,7 @@ TESTS   := $(TEST_SRC:%.c=$(O)/%)
 NSTESTS := $(NSTEST_SRC:%.c=$(O)/%)
 FUZZERS := $(FUZZ_SRC:%.c=$(O)/%)
 BENCHES := $(BENCH_SRC:%.c=$(O)/%)
+OOM_TESTS := $(filter %_oom_test,$(TESTS))
 
 # agents/agent_main.c is build/agent, and so on; only testbed's takes the product's name.
 program  = $(BIN)/$(patsubst testbed,muxbed,$(patsubst %_main.c,%,$(notdir $(1))))
@@ -131,14 +133,28 @@ NEED_agents   := $(LIB_agents) $(DEPS)
 NEED_testbed  := $(LIB_testbed) $(LIB_agents) $(DEPS)
 NEED_analysis := $(LIB_analysis) $(LIB_agents)
 
-# link TARGET,SOURCE,EXTRA: the tree a source lies in says what it is linked with.
+# Tests named *_oom_test.c refuse allocations (agents/base/oom_test.h): ours and those of the
+# libraries linked as archives.
+OOM_WRAP := $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc strdup strndup free)
+
+# link TARGET,SOURCE,LIBS,FLAGS: the tree a source lies in says what it is linked with.
 define link
 $(1): $(patsubst %.c,$(O)/%.o,$(2)) $$(NEED_$(firstword $(subst /, ,$(2))))
-	$(call say,LD,$$@) $(CC) $(ALL_LDFLAGS) $$< $$(LINK_$(firstword $(subst /, ,$(2)))) $(3) -o $$@
+	$(call say,LD,$$@) $(CC) $(ALL_LDFLAGS) $(4) $$< $$(LINK_$(firstword $(subst /, ,$(2)))) $(3) -o $$@
 endef
 $(foreach m,$(MAIN_SRC),$(eval $(call link,$(call program,$(m)),$(m),)))
-$(foreach t,$(TEST_SRC) $(NSTEST_SRC) $(BENCH_SRC),$(eval $(call link,$(t:%.c=$(O)/%),$(t),-lcmocka)))
+$(foreach t,$(TEST_SRC) $(NSTEST_SRC) $(BENCH_SRC),$(eval $(call link,$(t:%.c=$(O)/%),$(t),-lcmocka,\
+	$(if $(filter %_oom_test.c,$(t)),$(OOM_WRAP)))))
 $(foreach t,$(FUZZ_SRC),$(eval $(call link,$(t:%.c=$(O)/%),$(t),-fsanitize=fuzzer)))
+
+# A peer of the agent in Go, where Debian's packages for it are installed (testbed/interop).
+GOCODE := /usr/share/gocode
+GO     := $(if $(wildcard $(GOCODE)/src/github.com/lucas-clemente/quic-go),$(shell command -v go))
+PEERS  := $(if $(GO),$(O)/quicgo)
+$(O)/quicgo: testbed/interop/quicgo/main.go
+	@mkdir -p $(@D)
+	$(call say,GO,$@) GO111MODULE=off GOPATH=$(GOCODE) GOCACHE=$(abspath $(O))/go-cache GOFLAGS= \
+		CGO_ENABLED=0 $(GO) build -o $@ $<
 
 .SECONDARY:
 .DELETE_ON_ERROR:
@@ -146,7 +162,8 @@ $(foreach t,$(FUZZ_SRC),$(eval $(call link,$(t:%.c=$(O)/%),$(t),-fsanitize=fuzze
 
 # ---- goals ----
 
-.PHONY: all tests programs test unit nstest san bench fuzz lint format clean help deps packages
+.PHONY: all tests programs test unit nstest san bench fuzz lint format clean help deps packages \
+	oom oom-tests fuzzers fuzz-coverage fuzz-coverage-report
 
 packages:
 	@scripts/install-packages.sh test
@@ -154,7 +171,7 @@ packages:
 deps: $(DEPS)
 	@:
 
-tests: $(TESTS) $(NSTESTS)
+tests: $(TESTS) $(NSTESTS) $(PEERS)
 	@:
 
 # Objects for lint's purity check; also what an editor's "build" wants: everything, nothing run.
@@ -165,8 +182,14 @@ test: packages
 	@$(MAKE) all tests
 	@scripts/run-tests.sh --unit $(TESTS) --ns $(NSTESTS)
 
-unit: all $(TESTS)
+unit: all $(TESTS) $(PEERS)
 	@scripts/run-tests.sh --unit $(TESTS)
+
+# The tests that refuse allocations are unit tests as well; sanitizers see what they leave behind.
+oom:
+	@$(MAKE) FLAVOUR=san oom-tests
+oom-tests: $(OOM_TESTS)
+	@scripts/run-tests.sh --unit $(OOM_TESTS)
 
 nstest: all $(NSTESTS)
 	@scripts/run-tests.sh --ns $(NSTESTS)
@@ -182,6 +205,12 @@ fuzz:
 	@$(MAKE) FLAVOUR=fuzz CC=clang fuzzers
 fuzzers: $(FUZZERS)
 	@scripts/run-fuzzers.sh $(FUZZ_SECONDS) $(FUZZERS)
+
+# Needs clang. How many lines of each parser its fuzzer's kept inputs reach.
+fuzz-coverage:
+	@$(MAKE) FLAVOUR=cov CC=clang fuzz-coverage-report
+fuzz-coverage-report: $(FUZZERS)
+	@scripts/fuzz-coverage.sh $(FUZZERS)
 
 lint:
 	@$(MAKE) programs
@@ -201,6 +230,8 @@ help:
 	@echo 'san       the same tests under ASan and UBSan'
 	@echo 'bench     benchmarks, and the simulator'"'"'s speed'
 	@echo 'fuzz      run every fuzzer for FUZZ_SECONDS=$(FUZZ_SECONDS) (clang)'
+	@echo 'fuzz-coverage  lines of the parsers that the fuzzers'"'"' kept inputs reach (clang)'
+	@echo 'oom       tests in which every allocation fails once, under ASan and UBSan'
 	@echo 'lint      layers, purity, sizes, format, licence lines, shell scripts'
 	@echo 'format    rewrite the C files in the house style'
 	@echo 'deps      build wolfSSL and ngtcp2 into the cache'

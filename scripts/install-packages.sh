@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-#   scripts/install-packages.sh run|test [--check]
+#   scripts/install-packages.sh run|test|interop [--check]
 #
 # Installs with apt what muxbed needs and this host lacks: `run` to build and run scenarios, `test`
-# also to develop. Says nothing when all is there. --check only tells (status 3: something lacks).
+# also to develop, `interop` the peers that testbed/interop talks to. Says nothing when all is there.
+# --check only tells (status 3: something lacks).
 set -euo pipefail
 export LC_ALL=C DEBIAN_FRONTEND=noninteractive
 
@@ -12,14 +13,16 @@ RUN="gcc make libc6-dev pkg-config xz-utils patch ca-certificates debian-archive
     libfyaml-dev libjansson-dev libgsl-dev libsqlite3-dev libnl-3-dev libnl-route-3-dev libpcap-dev
     libxxhash-dev gnuplot-nox iproute2 procps util-linux"
 TEST="libcmocka-dev clang clang-format libclang-rt-dev tshark shellcheck libcap2-bin"
+INTEROP="golang-go golang-github-lucas-clemente-quic-go-dev ngtcp2-client"
 
 group=${1:-}
 check=${2:-}
 case $group in
 run) want=$RUN ;;
 test) want="$RUN $TEST" ;;
+interop) want=$INTEROP ;;
 *)
-    echo "usage: scripts/install-packages.sh run|test [--check]" >&2
+    echo "usage: scripts/install-packages.sh run|test|interop [--check]" >&2
     exit 2
     ;;
 esac
