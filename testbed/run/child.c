@@ -81,7 +81,7 @@ int child_start(struct child *c, const struct child_options *o, struct message *
     c->pid = pid;
     c->pidfd = pidfd_open(pid, 0);
     if (c->pidfd < 0) {
-        message_set(m, ERR_OS, "pidfd_open: %s", strerror(errno));
+        message_set(m, ERR_OS, "cannot watch %s: %s", o->name, strerror(errno));
         kill(pid, SIGKILL);
         waitpid(pid, NULL, 0);
         return ERR_OS;

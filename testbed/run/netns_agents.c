@@ -2,6 +2,7 @@
 #include "testbed/run/netns_run.h"
 
 #include "agents/base/err.h"
+#include "testbed/run/run_bounds.h"
 #include "testbed/wire/realtime.h"
 
 #include <errno.h>
@@ -17,12 +18,14 @@
 #define READY_TIMEOUT (20 * NS_PER_S)
 #define START_AHEAD (100 * NS_PER_MS)
 #define PROGRESS_EVERY (200 * NS_PER_MS)
-/* After one agent has ended the other one gets this long, and again after being told to stop. */
+/* After one agent has ended the other one gets this long beyond what the path may still hold, for
+ * what was sent last counts too; and after being told to stop, this long. */
 #define OTHER_GRACE (2 * NS_PER_S)
 #define STOP_GRACE (2 * NS_PER_S)
-/* A run that has not ended this long after its latest proper end is ended. */
+/* A run that has not ended this long after its latest proper end, and the path's, is ended. */
 #define LIMIT_MARGIN (10 * NS_PER_S)
 #define EXIT_NO_PROGRAM 127
+#define TEST_DEPTH 3 /* folders below the programs */
 
 /* What a forked process needs to become an agent. */
 struct launch {
@@ -46,23 +49,28 @@ static int become_agent(void *arg)
     return EXIT_NO_PROGRAM;
 }
 
-/* The agent lies beside this program, or above it when this is a test (build/plain/.../x_nstest).
- */
+static bool is_program(const char *path)
+{
+    struct stat s;
+
+    return !stat(path, &s) && S_ISREG(s.st_mode) && !access(path, X_OK);
+}
+
+/* The agent lies beside this program, or in a folder above when this is a test
+ * (build/plain/testbed/run/x_nstest). Anything else of that name is none of ours. */
 static int find_agent(struct netns_run *r, char *path)
 {
     ssize_t n = readlink("/proc/self/exe", path, NETNS_RUN_PATH_MAX - sizeof "/agent");
+    int above = n > 4 && !strncmp(path + n - 4, "test", 4) ? TEST_DEPTH : 0;
+    char *slash;
 
-    if (n > 0) {
-        path[n] = '\0';
-        for (char *slash = strrchr(path, '/'); slash; slash = strrchr(path, '/')) {
-            struct stat s;
-
-            strcpy(slash, "/agent");
-            if (!stat(path, &s) && S_ISREG(s.st_mode) && !access(path, X_OK)) {
-                return 0;
-            }
-            *slash = '\0';
+    path[n > 0 ? n : 0] = '\0';
+    for (int up = 0; up <= above && (slash = strrchr(path, '/')); up++) {
+        strcpy(slash, "/agent");
+        if (is_program(path)) {
+            return 0;
         }
+        *slash = '\0';
     }
     return message_set(r->m, ERR_OS, "there is no program \"agent\" beside this one; run make all");
 }
@@ -193,9 +201,7 @@ int netns_agents_release(struct netns_run *r)
 /* Run time at which a run that is still going on is ended. */
 static ns_t limit_of(const struct scenario *s)
 {
-    ns_t end = s->duration != NS_NEVER ? s->duration : ns_add(s->time_limit, s->linger);
-
-    return ns_add(end, LIMIT_MARGIN);
+    return ns_add(run_bounds_end(s), run_bounds_path(s) + LIMIT_MARGIN);
 }
 
 /* Escalation: what to do with agents that still run, and when. */
@@ -261,7 +267,8 @@ static void note_exit(struct netns_run *r, struct netns_side *s, struct manifest
 
 int netns_agents_wait(struct netns_run *r)
 {
-    struct ending e = {.next = r->start + limit_of(&r->run->scenario), .signal = SIGTERM};
+    struct ending e = {.next = ns_add(r->start, limit_of(&r->run->scenario)), .signal = SIGTERM};
+    ns_t other_grace = run_bounds_path(&r->run->scenario) + OTHER_GRACE;
     ns_t now = realtime_mono(), progress = r->start;
     int running = NETNS_SIDES, rc = 0;
 
@@ -275,7 +282,7 @@ int netns_agents_wait(struct netns_run *r)
             running += !child_wait(&r->sides[i].agent, 0);
         }
         if (running == 1 && before == 2 && e.signal == SIGTERM) {
-            e.next = ns_min(e.next, now + OTHER_GRACE);
+            e.next = ns_min(e.next, now + other_grace);
         }
         if (running && now >= e.next) {
             escalate(r, &e, now);

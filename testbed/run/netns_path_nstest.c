@@ -73,19 +73,25 @@ struct path {
 };
 
 /* Chain, wire and warm-up: all of a run but agents and captures. */
-static int path_open(struct path *p, struct message *message)
+static int path_open_as(struct path *p, const struct shape_path *shape, struct message *message)
 {
     int rc;
 
     *p = (struct path){.opt = {.link = RUN_LINK_WIRE, .dir = folder}};
-    p->r = (struct netns_run){.opt = &p->opt, .wire = SERVICE_NONE, .m = message};
-    p->r.sides[NETNS_SENDER].node = TOPOLOGY_SENDER;
-    p->r.sides[NETNS_RECEIVER].node = TOPOLOGY_RECEIVER;
-    rc = topology_init(&p->r.topo, TOPOLOGY_WIRE, &usual, message);
+    p->r = (struct netns_run){
+        .opt = &p->opt, .wire = SERVICE_NONE, .capture = SERVICE_NONE, .m = message};
+    p->r.sides[NETNS_SENDER] = (struct netns_side){.name = "sender", .node = TOPOLOGY_SENDER};
+    p->r.sides[NETNS_RECEIVER] = (struct netns_side){.name = "receiver", .node = TOPOLOGY_RECEIVER};
+    rc = topology_init(&p->r.topo, TOPOLOGY_WIRE, shape, message);
     rc = rc ? rc : chain_up(&p->r.chain, &p->r.topo, message);
     rc = rc ? rc : netns_wire_start(&p->r);
     rc = rc ? rc : netns_warm_up(&p->r);
     return rc ? rc : netns_wire_reset(&p->r);
+}
+
+static int path_open(struct path *p, struct message *message)
+{
+    return path_open_as(p, &usual, message);
 }
 
 static void path_close(struct path *p)
@@ -111,13 +117,13 @@ static int open_socket(void *arg)
                : 0;
 }
 
-static void open_end(struct path *p, enum topology_node node, struct end *e)
+static void open_end(struct path *p, enum topology_node node, uint16_t port, struct end *e)
 {
-    struct addr a = topology_host(&p->r.topo, node, PORT);
+    struct addr a = topology_host(&p->r.topo, node, port);
 
     *e = (struct end){.fd = -1};
     e->address.sin_family = AF_INET;
-    e->address.sin_port = htons(a.port);
+    e->address.sin_port = htons(port);
     memcpy(&e->address.sin_addr, a.ip, 4);
     assert_int_equal(netns_call(chain_ns(p->r.chain, node), open_socket, e), 0);
 }
@@ -198,8 +204,8 @@ static void test_delay(void **state)
     if (path_open(&p, &m)) {
         fail_msg("%s", m.text);
     }
-    open_end(&p, TOPOLOGY_SENDER, &ends[0]);
-    open_end(&p, TOPOLOGY_RECEIVER, &ends[1]);
+    open_end(&p, TOPOLOGY_SENDER, PORT, &ends[0]);
+    open_end(&p, TOPOLOGY_RECEIVER, PORT, &ends[1]);
     measure(ends, PACKETS, owd);
     if (netns_wire_finish(&p.r)) {
         fail_msg("%s", m.text);
@@ -217,6 +223,60 @@ static void test_delay(void **state)
     assert_int_equal(p.r.wire_report.late_frames, 2 * PACKETS);
     close(ends[0].fd);
     close(ends[1].fd);
+    path_close(&p);
+}
+
+/* The warm-up must not overflow the smallest queue there may be, nor be too short for a slow path.
+ */
+static void test_small_and_slow_paths(void **state)
+{
+    static const struct shape_path paths[] = {
+        {.rate = 1000000, .delay = NS_PER_MS, .queue_bytes = SHAPE_PACKET_BYTES},
+        {.rate = 50000, .queue_bytes = SHAPE_PACKET_BYTES},
+        {.rate = INT64_C(1000000000), .queue_bytes = SHAPE_PACKET_BYTES},
+    };
+
+    (void)state;
+    need_namespaces();
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+        struct path p;
+
+        if (path_open_as(&p, &paths[i], &m)) {
+            fail_msg("path %zu: %s", i, m.text);
+        }
+        path_close(&p);
+    }
+}
+
+/* A path so slow that its packets come further apart than the captures wait on a faster one: those
+ * still in its queue when the agents have ended are captured all the same. */
+static void test_captures_wait_for_a_slow_path(void **state)
+{
+    enum { PACKETS = 4, BYTES = 1400 };
+    const struct shape_path slow = {.rate = 40000, .queue_bytes = 10 * SHAPE_PACKET_BYTES};
+    uint8_t data[BYTES] = {0};
+    struct end from, to;
+    struct path p;
+
+    (void)state;
+    need_namespaces();
+    if (path_open_as(&p, &slow, &m) || netns_capture_start(&p.r)) {
+        fail_msg("%s", m.text);
+    }
+    open_end(&p, TOPOLOGY_SENDER, NETNS_RUN_PORT, &from);
+    open_end(&p, TOPOLOGY_RECEIVER, NETNS_RUN_PORT, &to);
+    for (int i = 0; i < PACKETS; i++) {
+        assert_int_equal(sendto(from.fd, data, sizeof data, 0, (struct sockaddr *)&to.address,
+                                sizeof to.address),
+                         sizeof data);
+    }
+    if (netns_capture_finish(&p.r)) {
+        fail_msg("%s", m.text);
+    }
+    assert_int_equal(p.r.sides[NETNS_SENDER].capture.packets, PACKETS);
+    assert_int_equal(p.r.sides[NETNS_RECEIVER].capture.packets, PACKETS);
+    close(from.fd);
+    close(to.fd);
     path_close(&p);
 }
 
@@ -371,6 +431,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_delay),
+        cmocka_unit_test(test_small_and_slow_paths),
+        cmocka_unit_test(test_captures_wait_for_a_slow_path),
         cmocka_unit_test(test_sigkill_leaves_nothing),
         cmocka_unit_test(test_two_paths_at_once),
         cmocka_unit_test(test_probe_tells_the_truth),

@@ -13,9 +13,10 @@
 
 #define READY_TIMEOUT (10 * NS_PER_S)
 #define REPORT_TIMEOUT (10 * NS_PER_S)
-#define DRAIN_MAX (60 * NS_PER_S)
-/* The path may be this much idle before its last packet has come out of it; beyond the delay. */
+/* The path may be this much idle before its last packet has come out of it; beyond the delay and
+ * the time a packet takes at the rate. */
 #define DRAIN_IDLE_MARGIN (150 * NS_PER_MS)
+#define DRAIN_GRACE (10 * NS_PER_S)
 #define DRAIN_STOP 'd'
 #define FRAME_MAX (TOPOLOGY_MTU + RATE_ETHERNET_OVERHEAD_BYTES)
 
@@ -128,8 +129,20 @@ int netns_wire_try(const struct chain *c, struct message *m)
 struct capturing {
     struct capture_live *ends[NETNS_SIDES];
     ns_t idle_enough; /* so long without a packet: the path is empty */
+    ns_t drain_max;   /* a path that is not empty by then carries what is not the run's */
     struct message m;
 };
+
+static ns_t idle_enough(const struct shape_path *p)
+{
+    return p->delay + rate_duration(p->rate, SHAPE_PACKET_BYTES) + DRAIN_IDLE_MARGIN;
+}
+
+/* Both directions may hold a full queue when the agents end. */
+static ns_t drain_max(const struct shape_path *p)
+{
+    return p->delay + shape_queue_bound(p) + 2 * idle_enough(p) + DRAIN_GRACE;
+}
 
 static int open_capture(struct capturing *c, struct netns_run *r, int side)
 {
@@ -153,7 +166,7 @@ static int capture_packets(struct capturing *c, int control_fd)
                          {.fd = control_fd, .events = POLLIN}};
     ns_t last = realtime_mono(), told = NS_NEVER, now = last;
 
-    while (told == NS_NEVER || now - told < DRAIN_MAX) {
+    while (told == NS_NEVER || now - told < c->drain_max) {
         struct timespec tick = realtime_timespec(c->idle_enough / 2);
         int n = ppoll(p, told == NS_NEVER ? 3 : 2, told == NS_NEVER ? NULL : &tick, NULL);
 
@@ -187,7 +200,8 @@ static int capture_packets(struct capturing *c, int control_fd)
 static int serve_captures(int fd, void *arg)
 {
     struct netns_run *r = arg;
-    struct capturing c = {.idle_enough = r->topo.path.delay + DRAIN_IDLE_MARGIN};
+    struct capturing c = {.idle_enough = idle_enough(&r->topo.path),
+                          .drain_max = drain_max(&r->topo.path)};
     struct capture_live_stats stats[NETNS_SIDES] = {0};
     int rc = 0;
 
@@ -232,7 +246,7 @@ int netns_capture_finish(struct netns_run *r)
 
     rc = rc ? rc
             : service_expect(&r->capture, stats, sizeof stats,
-                             realtime_mono() + DRAIN_MAX + REPORT_TIMEOUT, r->m);
+                             realtime_mono() + drain_max(&r->topo.path) + REPORT_TIMEOUT, r->m);
     for (int i = 0; i < NETNS_SIDES && !rc; i++) {
         r->sides[i].capture = stats[i];
     }

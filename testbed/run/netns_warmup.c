@@ -15,7 +15,7 @@
 
 #define PORT 9 /* not the run's: captures do not see it */
 #define PACKETS 8
-#define SPACING (2 * NS_PER_MS)
+#define SPACING_MIN (2 * NS_PER_MS)
 #define PAYLOAD_BYTES 1000
 #define PATIENCE NS_PER_S /* beyond the delay */
 
@@ -58,10 +58,19 @@ static int give(struct end *from, const struct end *to)
                : ERR_OS;
 }
 
+/* So far apart that the one before has left the shaper: the queue may have room for one only. */
+static ns_t spacing_of(const struct shape_path *p)
+{
+    ns_t each = rate_duration(p->rate, PAYLOAD_BYTES + RATE_UDP_IP_OVERHEAD_BYTES +
+                                           RATE_ETHERNET_OVERHEAD_BYTES);
+
+    return ns_max(SPACING_MIN, each + each / 4);
+}
+
 static int exchange(struct netns_run *r, struct end ends[2])
 {
-    ns_t next = realtime_mono(),
-         deadline = next + PACKETS * SPACING + r->topo.path.delay + PATIENCE;
+    ns_t spacing = spacing_of(&r->topo.path), next = realtime_mono(),
+         deadline = next + PACKETS * spacing + r->topo.path.delay + PATIENCE;
     int sent = 0, got[2] = {0}, all = PACKETS;
 
     r->timing.warm_up_owd = NS_NEVER;
@@ -81,7 +90,7 @@ static int exchange(struct netns_run *r, struct end ends[2])
                 return message_set(r->m, ERR_OS, "warm-up: %s", strerror(errno));
             }
             sent++;
-            next += SPACING;
+            next = realtime_mono() + spacing;
         }
         left = realtime_timespec(ns_max((sent < all ? next : deadline) - realtime_mono(), 0));
         (void)ppoll(p, 2, &left, NULL);

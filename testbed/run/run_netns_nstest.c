@@ -4,6 +4,7 @@
 
 #include "agents/base/err.h"
 #include "agents/base/message.h"
+#include "testbed/run/csv_look.h"
 
 #include <dirent.h>
 #include <setjmp.h>
@@ -37,6 +38,14 @@ struct outcome {
     char message[MESSAGE_MAX];
     char manifest[16 * 1024];
 };
+
+/* Longer than a receiver is given to end once the sender has ended, were the path empty by then. */
+static const char long_path[] = "name: long\n"
+                                "path: {rate: 5mbit, delay: 2500ms, queue: 300ms}\n"
+                                "quic: {feedback-timeout: 20s}\n"
+                                "flows:\n"
+                                "  - {kind: media}\n"
+                                "duration: 6s\n";
 
 static char folder[64];
 static struct plan *plan;
@@ -119,12 +128,12 @@ static void read_manifest(char *text, size_t len)
     }
 }
 
-static void run(struct mischief *w, struct outcome *o)
+static void run_plan(const struct plan *p, struct mischief *w, struct outcome *o)
 {
     struct run_options opt = {.link = RUN_LINK_WIRE,
                               .link_why = "test",
                               .dir = folder,
-                              .plan = "short",
+                              .plan = p->base.name,
                               .progress = on_progress,
                               .ctx = w};
 
@@ -135,8 +144,13 @@ static void run(struct mischief *w, struct outcome *o)
     }
     snprintf(folder, sizeof folder, "/tmp/run_netns_nstest_XXXXXX");
     assert_non_null(mkdtemp(folder));
-    o->rc = run_netns(&plan->runs[0], &opt, o->message, sizeof o->message);
+    o->rc = run_netns(&p->runs[0], &opt, o->message, sizeof o->message);
     read_manifest(o->manifest, sizeof o->manifest);
+}
+
+static void run(struct mischief *w, struct outcome *o)
+{
+    run_plan(plan, w, o);
 }
 
 static void clean_up(void)
@@ -197,6 +211,32 @@ static void test_a_run_leaves_its_folder(void **state)
     clean_up();
 }
 
+/* What is on its way when the sender ends still arrives, and counts. */
+static void test_a_long_path_is_emptied(void **state)
+{
+    const struct plan_options options = {.runs = -1, .seed = -1};
+    const struct csv_query first = {.where = "first", .value = 1}, all = {0};
+    static struct outcome o;
+    struct mischief none = {0};
+    struct plan *p;
+    char path[128];
+    int64_t sent;
+
+    (void)state;
+    assert_int_equal(plan_parse(&p, "long", long_path, sizeof long_path - 1, &options, stderr), 0);
+    run_plan(p, &none, &o);
+    if (o.rc) {
+        fail_msg("%s", o.message);
+    }
+    snprintf(path, sizeof path, "%s/sender.rtp_sent.csv", folder);
+    sent = csv_look(path, &first, NULL);
+    snprintf(path, sizeof path, "%s/receiver.rtp_received.csv", folder);
+    assert_true(sent > 10);
+    assert_int_equal(csv_look(path, &all, NULL), sent);
+    plan_free(p);
+    clean_up();
+}
+
 static void test_a_killed_agent(void **state)
 {
     static struct outcome o;
@@ -253,8 +293,11 @@ static void test_a_killed_helper(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_run_leaves_its_folder), cmocka_unit_test(test_a_killed_agent),
-        cmocka_unit_test(test_a_frozen_agent),          cmocka_unit_test(test_a_frozen_wire),
+        cmocka_unit_test(test_a_run_leaves_its_folder),
+        cmocka_unit_test(test_a_long_path_is_emptied),
+        cmocka_unit_test(test_a_killed_agent),
+        cmocka_unit_test(test_a_frozen_agent),
+        cmocka_unit_test(test_a_frozen_wire),
         cmocka_unit_test(test_a_killed_helper),
     };
 

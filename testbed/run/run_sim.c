@@ -8,6 +8,7 @@
 #include "testbed/capture/pcap_dump.h"
 #include "testbed/link/link.h"
 #include "testbed/run/manifest.h"
+#include "testbed/run/run_bounds.h"
 #include "testbed/sim/sim.h"
 
 #include <errno.h>
@@ -24,12 +25,10 @@
 
 #define PATH_BYTES 4096
 #define PROGRESS_INTERVAL NS_PER_S
-/* A run that has not ended by itself so long after its latest proper end is ended. */
+/* A run that has not ended by itself so long after its latest proper end, and the path's, is ended.
+ */
 #define HARD_END_MARGIN (30 * NS_PER_S)
 #define STOP_GRACE (5 * NS_PER_S)
-/* Far above what any run needs (10^4 per second at 5 Mbit/s), far below patience. */
-#define EVENTS_BASE UINT64_C(1000000)
-#define EVENTS_PER_S UINT64_C(200000)
 
 /* What passes by on its way into the records and decides whether the run is complete. */
 struct witness {
@@ -186,12 +185,17 @@ static int make_link(struct world *w, struct side *s)
     return rc ? fail(w, rc, "cannot make the link") : 0;
 }
 
+/* Run time at which a run that is still going on is ended. */
+static ns_t hard_end(const struct scenario *sc)
+{
+    return ns_add(run_bounds_end(sc), run_bounds_path(sc) + HARD_END_MARGIN);
+}
+
 static int connect_sides(struct world *w)
 {
     const struct scenario *sc = &w->run->scenario;
-    ns_t end = ns_max(sc->duration == NS_NEVER ? 0 : sc->duration, sc->time_limit);
     int hosts[SIDES], links[SIDES];
-    int rc = sim_new(&w->sim, EVENTS_BASE + EVENTS_PER_S * (uint64_t)(end / NS_PER_S + 1));
+    int rc = sim_new(&w->sim, run_bounds_events(sc, ns_add(hard_end(sc), STOP_GRACE)));
 
     for (int i = 0; i < SIDES && !rc; i++) {
         struct side *s = &w->sides[i];
@@ -282,17 +286,15 @@ static int simulate_until(struct world *w, ns_t end)
 
 static int simulate(struct world *w)
 {
-    const struct scenario *sc = &w->run->scenario;
-    ns_t latest = ns_max(sc->duration == NS_NEVER ? 0 : sc->duration, sc->time_limit);
-    ns_t hard_end = ns_add(latest, HARD_END_MARGIN);
-    int rc = simulate_until(w, hard_end);
+    ns_t end = hard_end(&w->run->scenario);
+    int rc = simulate_until(w, end);
 
     if (!rc && !sim_all_done(w->sim)) {
         for (int i = 0; i < SIDES; i++) {
             w->sides[i].stopped = !agent_done(w->sides[i].agent);
         }
         sim_stop_agents(w->sim);
-        rc = simulate_until(w, ns_add(hard_end, STOP_GRACE));
+        rc = simulate_until(w, ns_add(end, STOP_GRACE));
     }
     return rc;
 }

@@ -289,6 +289,21 @@ static void unfinished_file_is_named(void **state)
     json_decref(m);
 }
 
+/* The file arrives early, and its run goes on far beyond the time limit: nobody cuts it short. */
+static void a_long_linger_is_kept(void **state)
+{
+    struct plan_run r = make_run(1);
+
+    (void)state;
+    r.scenario.time_limit = 20 * NS_PER_S;
+    r.scenario.linger = 80 * NS_PER_S;
+    run_well(&r, dirs[0], false);
+    json_t *m = manifest(dirs[0]);
+    assert_int_equal(json_array_size(json_object_get(m, "invalid")), 0);
+    assert_true(json_integer_value(json_object_get(m, "duration_ns")) > 80 * NS_PER_S);
+    json_decref(m);
+}
+
 /* No packet ever arrives: the receiver waits until it is stopped, and the run says so. */
 static void dead_path_is_named(void **state)
 {
@@ -330,13 +345,10 @@ static void links_agree_on_the_burst(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(leaves_a_whole_folder),
-        TEST(link_counters_agree_with_captures),
-        TEST(equal_seeds_leave_equal_folders),
-        TEST(unfinished_file_is_named),
-        TEST(dead_path_is_named),
-        TEST(missing_folder_is_told),
-        TEST(links_agree_on_the_burst),
+        TEST(leaves_a_whole_folder),           TEST(link_counters_agree_with_captures),
+        TEST(equal_seeds_leave_equal_folders), TEST(unfinished_file_is_named),
+        TEST(a_long_linger_is_kept),           TEST(dead_path_is_named),
+        TEST(missing_folder_is_told),          TEST(links_agree_on_the_burst),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "testbed/run/run_bounds.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+static void test_end(void **state)
+{
+    struct scenario s = {
+        .duration = NS_NEVER, .time_limit = 60 * NS_PER_S, .linger = 100 * NS_PER_S};
+
+    (void)state;
+    /* A file that arrives at the last moment is lingered after like any other. */
+    assert_int_equal(run_bounds_end(&s), 160 * NS_PER_S);
+    s.duration = 7 * NS_PER_S;
+    assert_int_equal(run_bounds_end(&s), 7 * NS_PER_S);
+    s = (struct scenario){.duration = NS_NEVER, .time_limit = NS_NEVER, .linger = NS_PER_S};
+    assert_int_equal(run_bounds_end(&s), NS_NEVER);
+}
+
+static void test_path(void **state)
+{
+    struct scenario s = {.path_rate = 1000000, .path_delay = 4 * NS_PER_S};
+
+    (void)state;
+    s.path_queue_bytes = 125000; /* a second, and the packet that is being sent: 12.112 ms */
+    assert_int_equal(run_bounds_path(&s), 5 * NS_PER_S + 12112000);
+    s.path_queue_bytes = 0;
+    s.path_queue_time = 60 * NS_PER_S;
+    s.path_rate = 10000;
+    s.path_delay = 10 * NS_PER_S;
+    assert_int_equal(run_bounds_path(&s), 70 * NS_PER_S + 1211200000);
+}
+
+/* The highest rate a scenario may have, full of packets of 1000 bytes, each sent, received and
+ * acknowledged; for a day. */
+static void test_events(void **state)
+{
+    struct scenario s = {.path_rate = INT64_C(10000000000)};
+    uint64_t day = 86400, packets = (uint64_t)s.path_rate / 8000;
+
+    (void)state;
+    assert_true(run_bounds_events(&s, (ns_t)day * NS_PER_S) > day * packets * 6);
+    assert_true(run_bounds_events(&s, 0) > packets * 6);
+    s.path_rate = 10000;
+    assert_true(run_bounds_events(&s, NS_PER_S) > 100000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_end),
+        cmocka_unit_test(test_path),
+        cmocka_unit_test(test_events),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
