@@ -23,6 +23,7 @@
 #define AGENT_DATAGRAM_MAX 1500
 
 struct agent;
+struct frame_trace; /* agents/media/frame_trace.h */
 
 /* One UDP datagram. On the way in data is borrowed for the call and arrival is when the kernel (or
  * the simulated link) received it, arrival <= now. On the way out data points to the caller's
@@ -43,6 +44,7 @@ struct agent_env {
     void (*random)(void *ctx, void *out, size_t len);
     int64_t epoch_s; /* seconds since 1970 at run time 0, for certificate dates */
     const struct record_sink *rec;
+    const struct frame_trace *trace; /* a sender with media.encoder = trace needs it; else NULL */
     /* qlog bytes and NSS key log lines as they arise; either may be NULL. */
     void (*qlog)(void *ctx, const void *data, size_t len);
     void (*keylog)(void *ctx, const char *line);

@@ -14,7 +14,7 @@
 #define RATE_MAX INT64_C(10000000000)
 #define TIME_MAX (24 * 3600 * NS_PER_S)
 
-enum key_type { KEY_COUNT, KEY_TIME, KEY_RATE, KEY_BYTES, KEY_ENUM, KEY_ADDR };
+enum key_type { KEY_COUNT, KEY_TIME, KEY_RATE, KEY_BYTES, KEY_ENUM, KEY_ADDR, KEY_STEP };
 
 struct key {
     const char *name;
@@ -23,6 +23,7 @@ struct key {
     const char *preset; /* the default, as text */
     int64_t min, max;
     bool never; /* a time that may also be "never" */
+    bool zero;  /* 0 is allowed besides min to max */
     const char *words[4];
     const char *help;
 };
@@ -43,8 +44,9 @@ static const struct key keys[] = {
     {"media.start", KEY_TIME, AT(media_start), "0", 0, TIME_MAX, .help = "first frame"},
     {"media.stop", KEY_TIME, AT(media_stop), "never", 0, TIME_MAX, .never = true,
      .help = "no frame from then on"},
-    {"media.encoder", KEY_ENUM, AT(encoder), "statistical", .words = {"statistical", "constant"},
-     .help = "frame sizes: RFC 8593 5.2, or all alike"},
+    {"media.encoder", KEY_ENUM, AT(encoder), "statistical",
+     .words = {"statistical", "constant", "trace"},
+     .help = "frame sizes: RFC 8593 5.2, all alike, or RFC 8593 6 (needs a trace file)"},
     {"media.fps", KEY_COUNT, AT(fps), "30", 1, 120, .help = "frames per second"},
     {"media.size-noise-ppm", KEY_COUNT, AT(size_noise_ppm), "80000", 0, 1000000,
      .help = "statistical encoder: scale of a frame's size noise (RFC 8593 SCALE_B), 1e-6"},
@@ -56,6 +58,12 @@ static const struct key keys[] = {
      .help = "the target never rises above"},
     {"media.start-rate", KEY_RATE, AT(start_rate), "1000000", 1000, RATE_MAX,
      .help = "first estimate of the path"},
+    {"media.key-interval", KEY_TIME, AT(key_interval), "never", 100 * NS_PER_MS, TIME_MAX,
+     .never = true, .help = "between periodic key frames"},
+    {"media.overshoot-ppm", KEY_COUNT, AT(overshoot_ppm), "0", 0, 4000000,
+     .help = "by how much frames are larger than the target asks for, 1e-6"},
+    {"media.overshoot-time", KEY_TIME, AT(overshoot_time), "never", 0, TIME_MAX, .never = true,
+     .help = "how long that lasts after a drop of the target; never: it does not end"},
     {"media.playout-delay", KEY_TIME, AT(playout_delay), "200000000", 0, TIME_MAX,
      .help = "a frame complete later than this after the earliest possible is late"},
     {"media.deadline", KEY_TIME, AT(media_deadline), "200000000", 1, TIME_MAX, .never = true,
@@ -79,13 +87,17 @@ static const struct key keys[] = {
      .help = "media's part of the estimate while data is active"},
     {"pacing-ppm", KEY_COUNT, AT(pacing_ppm), "2500000", 1000000, 10000000,
      .help = "pacing rate over estimate while only media is active"},
-    {"quic.timestamps-per-ack", KEY_COUNT, AT(timestamps_per_ack), "64", 1, 1024,
-     .help = "receive timestamps in one ACK, at most (draft-ietf-quic-receive-ts)"},
+    {"quic.timestamps-per-ack", KEY_COUNT, AT(timestamps_per_ack), "64",
+     AGENT_TIMESTAMPS_PER_ACK_MIN, 1024, .zero = true,
+     .help = "receive timestamps in one ACK, at most (draft-ietf-quic-receive-ts); 0: none"},
     {"quic.timestamp-exponent", KEY_COUNT, AT(timestamp_exponent), "0", 0, 20,
      .help = "timestamps count 2^exponent us"},
     {"quic.feedback-timeout", KEY_TIME, AT(feedback_timeout), "5000000000", 100 * NS_PER_MS,
      TIME_MAX,
      .help = "no acknowledgement for so long stops new data; thrice as long ends the connection"},
+
+    {"step", KEY_STEP, AT(steps), "none",
+     .help = "from a time on another value: \"40s share-ppm 800000\"; may be repeated"},
 
     {"duration", KEY_TIME, AT(duration), "never", 1, TIME_MAX, .never = true,
      .help = "end of the run; never: linger after the file has arrived"},
@@ -175,22 +187,12 @@ static int set_number(struct agent_config *c, const struct key *k, const char *v
     }
     if (quantity_parse(&v, quantity_of(k), true, value, why, sizeof(why)))
         return fail(message, len, "%s: %s%s", k->name, why, k->never ? ", or never" : "");
-    if (v < k->min || v > k->max)
-        return fail(message, len, "%s: \"%.40s\" is out of range; allowed: %s to %s%s", k->name,
-                    value, quantity_print(quantity_of(k), k->min, lo),
+    if ((v < k->min || v > k->max) && !(k->zero && v == 0))
+        return fail(message, len, "%s: \"%.40s\" is out of range; allowed: %s%s to %s%s", k->name,
+                    value, k->zero ? "0, " : "", quantity_print(quantity_of(k), k->min, lo),
                     quantity_print(quantity_of(k), k->max, hi), k->never ? ", or never" : "");
     *number(c, k) = v;
     return 0;
-}
-
-static int set(struct agent_config *c, const struct key *k, const char *value, char *message,
-               size_t len)
-{
-    switch (k->type) {
-    case KEY_ENUM: return set_word(c, k, value, message, len);
-    case KEY_ADDR: return set_addr(c, k, value, message, len);
-    default: return set_number(c, k, value, message, len);
-    }
 }
 
 static const struct key *find(const char *name)
@@ -200,6 +202,81 @@ static const struct key *find(const char *name)
             return &keys[i];
     }
     return NULL;
+}
+
+const char *agent_step_name(int64_t key)
+{
+    static const char *const names[AGENT_STEP_KEYS] = {
+        [AGENT_STEP_SHARE] = "share-ppm",
+        [AGENT_STEP_MIN_RATE] = "media.min-rate",
+        [AGENT_STEP_MAX_RATE] = "media.max-rate",
+    };
+
+    assert(key >= 0 && key < AGENT_STEP_KEYS);
+    return names[key];
+}
+
+void agent_config_step(struct agent_config *c, const struct agent_step *step)
+{
+    *number(c, find(agent_step_name(step->key))) = step->value;
+}
+
+/* Splits "40s share-ppm 800000" in three; the last word may be empty. */
+static void split_step(char *text, char *words[3])
+{
+    for (int i = 0; i < 3; i++) {
+        words[i] = text += strspn(text, " \t");
+        text += strcspn(text, " \t");
+        if (*text && i < 2)
+            *text++ = '\0';
+    }
+}
+
+/* Appends a step; "none" forgets all. */
+static int add_step(struct agent_config *c, const struct key *k, const char *value, char *message,
+                    size_t len)
+{
+    struct agent_step step = {.key = 0};
+    struct agent_config scratch = {0};
+    char text[LINE_MAX_BYTES + 1], why[160], *words[3];
+
+    if (!strcmp(value, "none")) {
+        c->step_count = 0;
+        return 0;
+    }
+    if (c->step_count == AGENT_STEPS_MAX)
+        return fail(message, len, "%s: one too many; allowed are %d", k->name, AGENT_STEPS_MAX);
+    if (snprintf(text, sizeof(text), "%s", value) >= (int)sizeof(text))
+        return fail(message, len, "%s: longer than %d bytes", k->name, LINE_MAX_BYTES);
+    split_step(text, words);
+    if (quantity_parse(&step.at, QUANTITY_TIME, true, words[0], why, sizeof(why)))
+        return fail(message, len, "%s: %s", k->name, why);
+    if (step.at < 0 || step.at > TIME_MAX)
+        return fail(message, len, "%s: \"%.40s\" is out of range; allowed: 0s to 86400s", k->name,
+                    words[0]);
+    while (step.key < AGENT_STEP_KEYS && strcmp(agent_step_name(step.key), words[1]) != 0)
+        step.key++;
+    if (step.key == AGENT_STEP_KEYS)
+        return fail(message, len,
+                    "%s: \"%.40s\" cannot change in a run; allowed: share-ppm, media.min-rate, "
+                    "media.max-rate",
+                    k->name, words[1]);
+    if (set_number(&scratch, find(words[1]), words[2], message, len))
+        return ERR_CONFIG;
+    step.value = *number(&scratch, find(words[1]));
+    c->steps[c->step_count++] = step;
+    return 0;
+}
+
+static int set(struct agent_config *c, const struct key *k, const char *value, char *message,
+               size_t len)
+{
+    switch (k->type) {
+    case KEY_STEP: return add_step(c, k, value, message, len);
+    case KEY_ENUM: return set_word(c, k, value, message, len);
+    case KEY_ADDR: return set_addr(c, k, value, message, len);
+    default: return set_number(c, k, value, message, len);
+    }
 }
 
 struct agent_config agent_config_default(void)
@@ -257,7 +334,7 @@ static int parse_line(struct agent_config *c, char *line, uint64_t *seen, char *
     k = find(name);
     if (!k)
         return fail(message, len, "unknown key \"%.40s\"", name);
-    if (*seen & UINT64_C(1) << (k - keys))
+    if (k->type != KEY_STEP && *seen & UINT64_C(1) << (k - keys))
         return fail(message, len, "%s is given twice", k->name);
     *seen |= UINT64_C(1) << (k - keys);
     return set(c, k, trim(value), message, len);
@@ -287,6 +364,28 @@ int agent_config_parse(struct agent_config *c, const char *text, size_t text_len
     return 0;
 }
 
+static int check_steps(const struct agent_config *c, char *message, size_t len)
+{
+    struct agent_config later = *c;
+
+    for (int64_t i = 0; i < c->step_count; i++) {
+        const struct agent_step *s = &c->steps[i];
+
+        if (i && s->at < s[-1].at)
+            return fail(message, len, "step %" PRId64 " is earlier than the one before it", i + 1);
+        for (const struct agent_step *o = s; o > c->steps && o[-1].at == s->at; o--) {
+            if (o[-1].key == s->key)
+                return fail(message, len, "step %" PRId64 " sets %s a second time at its time",
+                            i + 1, agent_step_name(s->key));
+        }
+        agent_config_step(&later, s);
+        if ((i + 1 == c->step_count || s[1].at > s->at) && later.min_rate > later.max_rate)
+            return fail(message, len,
+                        "from step %" PRId64 " on media.min-rate is above media.max-rate", i + 1);
+    }
+    return 0;
+}
+
 int agent_config_check(const struct agent_config *c, char *message, size_t len)
 {
     if (c->min_rate > c->max_rate)
@@ -305,7 +404,17 @@ int agent_config_check(const struct agent_config *c, char *message, size_t len)
                     "(data = file)");
     if (c->local.family && c->remote.family && c->local.family != c->remote.family)
         return fail(message, len, "local and remote are of different address families");
-    return 0;
+    return check_steps(c, message, len);
+}
+
+/* One line per step, one with "none" when there is none. */
+static void print_steps(const struct agent_config *c, const struct key *k, FILE *out)
+{
+    for (int64_t i = 0; i < c->step_count; i++)
+        fprintf(out, "%s = %" PRId64 " %s %" PRId64 "\n", k->name, c->steps[i].at,
+                agent_step_name(c->steps[i].key), c->steps[i].value);
+    if (c->step_count == 0)
+        fprintf(out, "%s = none\n", k->name);
 }
 
 void agent_config_print(const struct agent_config *c, FILE *out)
@@ -318,6 +427,10 @@ void agent_config_print(const struct agent_config *c, FILE *out)
         int64_t v = k->type == KEY_ADDR ? 0 : *number(&copy, k);
         char text[ADDR_TEXT_MAX];
 
+        if (k->type == KEY_STEP) {
+            print_steps(c, k, out);
+            continue;
+        }
         fprintf(out, "%s = ", k->name);
         if (k->type == KEY_ADDR)
             fprintf(out, "%s\n", a->family ? addr_print(a, text) : "none");
@@ -338,6 +451,7 @@ static const char *unit_of(const struct key *k)
     case KEY_BYTES: return "bytes";
     case KEY_COUNT: return "number";
     case KEY_ADDR: return "address";
+    case KEY_STEP: return "step";
     default: return "word";
     }
 }
@@ -352,9 +466,11 @@ void agent_config_help(FILE *out)
             print_words(k, allowed, sizeof(allowed));
         else if (k->type == KEY_ADDR)
             snprintf(allowed, sizeof(allowed), "host:port, none");
+        else if (k->type == KEY_STEP)
+            snprintf(allowed, sizeof(allowed), "TIME KEY VALUE, none");
         else
-            snprintf(allowed, sizeof(allowed), "%" PRId64 "..%" PRId64 "%s", k->min, k->max,
-                     k->never ? ", never" : "");
+            snprintf(allowed, sizeof(allowed), "%s%" PRId64 "..%" PRId64 "%s", k->zero ? "0, " : "",
+                     k->min, k->max, k->never ? ", never" : "");
         fprintf(out, "  %-24s %-8s %-14s %-28s %s\n", k->name, unit_of(k), k->preset, allowed,
                 k->help);
     }

@@ -16,7 +16,7 @@
 
 enum agent_stack { AGENT_STACK_QUIC };
 enum agent_role { AGENT_ROLE_SENDER, AGENT_ROLE_RECEIVER };
-enum agent_encoder { AGENT_ENCODER_STATISTICAL, AGENT_ENCODER_CONSTANT };
+enum agent_encoder { AGENT_ENCODER_STATISTICAL, AGENT_ENCODER_CONSTANT, AGENT_ENCODER_TRACE };
 enum agent_mapping {
     AGENT_MAPPING_DATAGRAM,
     AGENT_MAPPING_STREAM_PER_PACKET,
@@ -24,6 +24,27 @@ enum agent_mapping {
 };
 enum agent_data { AGENT_DATA_NONE, AGENT_DATA_ENDLESS, AGENT_DATA_FILE };
 enum agent_preset { AGENT_PRESET_LIBWEBRTC };
+
+/* What may change while an agent runs. */
+enum agent_step_key {
+    AGENT_STEP_SHARE,    /* share_ppm */
+    AGENT_STEP_MIN_RATE, /* min_rate */
+    AGENT_STEP_MAX_RATE, /* max_rate */
+    AGENT_STEP_KEYS,
+};
+
+#define AGENT_STEPS_MAX 64
+
+/* An acknowledgement covers up to 8 packets. With room for fewer timestamps than that the rate
+ * control starves: it never learns of the rest. Twice as many also make up for lost ones. */
+#define AGENT_TIMESTAMPS_PER_ACK_MIN 16
+
+/* From run time at on, the field of key has that value. */
+struct agent_step {
+    ns_t at;
+    int64_t key; /* enum agent_step_key */
+    int64_t value;
+};
 
 struct agent_config {
     int64_t stack, role; /* enum agent_stack, enum agent_role */
@@ -37,6 +58,9 @@ struct agent_config {
     int64_t encoder, fps;
     int64_t size_noise_ppm, interval_noise_ppm; /* of the statistical encoder */
     bps_t min_rate, max_rate, start_rate;
+    ns_t key_interval;     /* between periodic key frames, NS_NEVER: none */
+    int64_t overshoot_ppm; /* by how much frames are too large ... */
+    ns_t overshoot_time;   /* ... for so long after a drop of the target, NS_NEVER: always */
     int64_t mapping;
     ns_t playout_delay;  /* a frame completed later than this after the earliest possible is late */
     ns_t media_deadline; /* what of a frame has not left so long after its capture is given up */
@@ -48,10 +72,15 @@ struct agent_config {
 
     /* shared by both flows */
     int64_t preset;
-    int64_t share_ppm;  /* media's part of the estimate while data is active */
-    int64_t pacing_ppm; /* pacing rate over estimate while only media is active */
-    int64_t timestamps_per_ack, timestamp_exponent;
+    int64_t share_ppm;          /* media's part of the estimate while data is active */
+    int64_t pacing_ppm;         /* pacing rate over estimate while only media is active */
+    int64_t timestamps_per_ack; /* 0: none, acknowledgements are timed by their own arrival */
+    int64_t timestamp_exponent;
     ns_t feedback_timeout; /* the circuit breaker: no acknowledgement for so long */
+
+    /* ascending in time; those of one time are of different keys */
+    struct agent_step steps[AGENT_STEPS_MAX];
+    int64_t step_count;
 
     /* end of the run */
     ns_t duration;   /* NS_NEVER: until the file has arrived and linger has passed */
@@ -68,8 +97,12 @@ int agent_config_set(struct agent_config *c, const char *key, const char *value,
 /* Parses "key = value" lines, '#' comments; stops at the first error with "line N: ...". */
 int agent_config_parse(struct agent_config *c, const char *text, size_t text_len, char *message,
                        size_t len);
-/* Checks what no single key can: min <= start <= max and the like. */
+/* Checks what no single key can: min <= start <= max and the like, also after every step. */
 int agent_config_check(const struct agent_config *c, char *message, size_t len);
+/* Name of the key that a step changes, as in "key = value" text. */
+const char *agent_step_name(int64_t key);
+/* Sets the field that a step changes to the step's value. */
+void agent_config_step(struct agent_config *c, const struct agent_step *step);
 /* Writes every key; agent_config_parse of the output gives *c again. */
 void agent_config_print(const struct agent_config *c, FILE *out);
 /* One line per key: name, type and unit, default, allowed, help. */

@@ -37,6 +37,9 @@ static const struct {
     {"media.fps", "25", "25"},
     {"media.size-noise-ppm", "150000", "150000"},
     {"media.interval-noise-ppm", "0", "0"},
+    {"media.key-interval", "2s", "2000000000"},
+    {"media.overshoot-ppm", "200000", "200000"},
+    {"media.overshoot-time", "1500ms", "1500000000"},
     {"media.min-rate", "30kbit", "30000"},
     {"media.max-rate", "2.5Mbit", "2500000"},
     {"media.start-rate", "31000", "31000"},
@@ -54,6 +57,7 @@ static const struct {
     {"quic.timestamps-per-ack", "1024", "1024"},
     {"quic.timestamp-exponent", "20", "20"},
     {"quic.feedback-timeout", "100ms", "100000000"},
+    {"step", "40s share-ppm 800000", "40000000000 share-ppm 800000"},
     {"duration", "10s", "10000000000"},
     {"linger", "0s", "0"},
     {"time-limit", "1min", "60000000000"},
@@ -132,6 +136,19 @@ static void test_refused(void **state)
                                              "many digits"},
         {"data.size = 9999999999999999999GB", "line 1: data.size: \"9999999999999999999GB\" is too "
                                               "large"},
+        {"quic.timestamps-per-ack = 15",
+         "line 1: quic.timestamps-per-ack: \"15\" is out of range; allowed: 0, 16 to 1024"},
+        {"step = 1s", "line 1: step: \"\" cannot change in a run; allowed: share-ppm, "
+                      "media.min-rate, media.max-rate"},
+        {"step = soon share-ppm 1",
+         "line 1: step: \"soon\" is not a time; allowed is a number with "
+         "one of the units ns, us, ms, s, min"},
+        {"step = -1 share-ppm 1", "line 1: step: \"-1\" is out of range; allowed: 0s to 86400s"},
+        {"step = 1s share-ppm", "line 1: share-ppm: \"\" is not a whole number"},
+        {"step = 1s share-ppm 1 2",
+         "line 1: share-ppm: \"1 2\" has a unit; allowed is a whole number without one"},
+        {"step = 1s share-ppm 1000001",
+         "line 1: share-ppm: \"1000001\" is out of range; allowed: 0 to 1000000"},
         {"local = nowhere", "line 1: local: \"nowhere\" is not an address; allowed: "
                             "192.0.2.1:5000, [2001:db8::1]:5000, none"},
     };
@@ -146,6 +163,38 @@ static void test_refused(void **state)
             ERR_CONFIG);
         assert_string_equal(message, cases[i].message);
     }
+}
+
+static void test_steps(void **state)
+{
+    static const char text[] = "step = 1s share-ppm 0\nseed = 2\nstep=2s\tmedia.min-rate  1mbit\n"
+                               "step = 3000000000 media.max-rate 1500kbit # not more\n";
+    static const char wanted[] = "step = 1000000000 share-ppm 0\n"
+                                 "step = 2000000000 media.min-rate 1000000\n"
+                                 "step = 3000000000 media.max-rate 1500000\n";
+    struct agent_config c = agent_config_default();
+    char message[256] = "", *out;
+
+    (void)state;
+    assert_int_equal(agent_config_parse(&c, text, strlen(text), message, sizeof(message)), 0);
+    assert_int_equal(c.step_count, 3);
+    out = printed(&c);
+    assert_non_null(strstr(out, wanted));
+    free(out);
+    agent_config_step(&c, &c.steps[0]);
+    agent_config_step(&c, &c.steps[1]);
+    agent_config_step(&c, &c.steps[2]);
+    assert_int_equal(c.share_ppm, 0);
+    assert_int_equal(c.min_rate, 1000000);
+    assert_int_equal(c.max_rate, 1500000);
+    assert_int_equal(agent_config_set(&c, "step", "none", message, sizeof(message)), 0);
+    assert_int_equal(c.step_count, 0);
+    for (int i = 0; i < AGENT_STEPS_MAX; i++)
+        assert_int_equal(agent_config_set(&c, "step", "1s share-ppm 1", message, sizeof(message)),
+                         0);
+    assert_int_equal(agent_config_set(&c, "step", "1s share-ppm 1", message, sizeof(message)),
+                     ERR_CONFIG);
+    assert_string_equal(message, "step: one too many; allowed are 64");
 }
 
 static void test_lines(void **state)
@@ -181,6 +230,13 @@ static void test_check(void **state)
         {"role = sender", "a sender needs a media flow (media = 1) or a data flow (data = file)"},
         {"role = receiver\nlocal = 192.0.2.1:1\nremote = [::1]:1",
          "local and remote are of different address families"},
+        {"media = 1\nstep = 2s share-ppm 1\nstep = 1s share-ppm 2",
+         "step 2 is earlier than the one before it"},
+        {"media = 1\nstep = 2s share-ppm 1\nstep = 2s media.min-rate 1mbit\nstep = 2s share-ppm 2",
+         "step 3 sets share-ppm a second time at its time"},
+        {"media = 1\nstep = 2s media.min-rate 13mbit\nstep = 3s media.max-rate 14mbit",
+         "from step 1 on media.min-rate is above media.max-rate"},
+        {"media = 1\nstep = 2s media.min-rate 13mbit\nstep = 2s media.max-rate 14mbit", NULL},
         {"role = receiver", NULL},
         {"media = 1\nmedia.min-rate = 1mbit\nmedia.max-rate = 1mbit", NULL},
     };
@@ -220,6 +276,7 @@ int main(void)
         cmocka_unit_test(test_every_key_round_trips),
         cmocka_unit_test(test_defaults),
         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_steps),
         cmocka_unit_test(test_lines),
         cmocka_unit_test(test_check),
         cmocka_unit_test(test_help_has_every_key),

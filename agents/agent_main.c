@@ -5,6 +5,7 @@
 #include "agents/io/clock.h"
 #include "agents/io/udp_driver.h"
 #include "agents/io/udp_sock.h"
+#include "agents/media/frame_trace.h"
 #include "agents/record/record_csv.h"
 
 #include <argp.h>
@@ -27,12 +28,13 @@
 #define SPIN_LIMIT_US 5000000
 
 enum { EXIT_AGENT = 1, EXIT_USAGE = 2, EXIT_SYSTEM = 3 };
-enum { OPT_CONFIG = 256, OPT_READY_FD, OPT_START_FD, OPT_RECORDS, OPT_QLOG, OPT_KEYLOG };
+enum { OPT_CONFIG = 256, OPT_READY_FD, OPT_START_FD, OPT_RECORDS, OPT_QLOG, OPT_KEYLOG, OPT_TRACE };
 
 struct options {
     struct agent_config config;
     const char *records_dir, *qlog_path, *keylog_path;
-    int ready_fd, start_fd; /* -1: none */
+    struct frame_trace *trace; /* NULL: none */
+    int ready_fd, start_fd;    /* -1: none */
 };
 
 struct program {
@@ -54,6 +56,7 @@ static const struct argp_option argp_options[] = {
     {"records", OPT_RECORDS, "DIR", 0, "write records as DIR/<role>.<kind>.csv", 0},
     {"qlog", OPT_QLOG, "FILE", 0, "write a qlog of the connection", 0},
     {"keylog", OPT_KEYLOG, "FILE", 0, "append TLS secrets, for Wireshark", 0},
+    {"trace", OPT_TRACE, "FILE", 0, "frame sizes for media.encoder = trace", 0},
     {"ready-fd", OPT_READY_FD, "N", 0, "write one byte there once the socket is bound", 0},
     {"start-fd", OPT_START_FD, "N", 0,
      "read the start of the run there: CLOCK_MONOTONIC ns, 8 bytes in host order", 0},
@@ -119,6 +122,26 @@ static void read_config(struct argp_state *state, const char *path)
     }
 }
 
+static void read_trace(struct argp_state *state, const char *path)
+{
+    struct options *o = state->input;
+    char message[MESSAGE_BYTES] = " out of memory", *text = malloc(FRAME_TRACE_TEXT_MAX + 1);
+    FILE *f = fopen(path, "re");
+    size_t len = text && f ? fread(text, 1, FRAME_TRACE_TEXT_MAX + 1, f) : 0;
+
+    frame_trace_free(o->trace);
+    o->trace = NULL;
+    if (!text || !f || ferror(f)) {
+        argp_failure(state, EXIT_USAGE, errno, "%s", path);
+    } else if (frame_trace_parse(&o->trace, text, len, message, sizeof message)) {
+        argp_failure(state, EXIT_USAGE, 0, "%s:%s", path, message);
+    }
+    free(text);
+    if (f) {
+        fclose(f);
+    }
+}
+
 static int fd_number(struct argp_state *state, const char *text)
 {
     char *end;
@@ -142,6 +165,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case OPT_RECORDS: o->records_dir = arg; return 0;
     case OPT_QLOG: o->qlog_path = arg; return 0;
     case OPT_KEYLOG: o->keylog_path = arg; return 0;
+    case OPT_TRACE: read_trace(state, arg); return 0;
     case OPT_READY_FD: o->ready_fd = fd_number(state, arg); return 0;
     case OPT_START_FD: o->start_fd = fd_number(state, arg); return 0;
     case ARGP_KEY_ARG:
@@ -351,6 +375,7 @@ static int run_agent(struct program *p)
         .random = env_random,
         .epoch_s = (clock_wall() - clock_mono() + p->start) / NS_PER_S,
         .rec = sink,
+        .trace = p->opt.trace,
         .qlog = p->qlog ? env_qlog : NULL,
         .keylog = p->keylog ? env_keylog : NULL,
         .ctx = p,
@@ -378,8 +403,9 @@ static int run_agent(struct program *p)
     return rc;
 }
 
-static int check_config(const struct agent_config *c)
+static int check_config(const struct options *o)
 {
+    const struct agent_config *c = &o->config;
     char message[MESSAGE_BYTES];
 
     if (!c->local.family || !c->remote.family) {
@@ -388,6 +414,12 @@ static int check_config(const struct agent_config *c)
     }
     if (agent_config_check(c, message, sizeof message)) {
         complain("%s", message);
+        return ERR_CONFIG;
+    }
+    if (c->role == AGENT_ROLE_SENDER && c->media && c->encoder == AGENT_ENCODER_TRACE &&
+        (!o->trace || o->trace->fps != c->fps)) {
+        complain(o->trace ? "media.fps is not that of the trace"
+                          : "media.encoder = trace needs --trace FILE");
         return ERR_CONFIG;
     }
     return 0;
@@ -401,7 +433,7 @@ int main(int argc, char **argv)
 
     p.opt.config = agent_config_default();
     argp_err_exit_status = EXIT_USAGE;
-    if (argp_parse(&argp, argc, argv, 0, NULL, &p.opt) || check_config(&p.opt.config)) {
+    if (argp_parse(&argp, argc, argv, 0, NULL, &p.opt) || check_config(&p.opt)) {
         return EXIT_USAGE;
     }
     signal(SIGPIPE, SIG_IGN);
@@ -414,5 +446,6 @@ int main(int argc, char **argv)
     rc = await_start(&p);
     rc = rc ? rc : run_agent(&p);
     closed = program_close(&p);
+    frame_trace_free(p.opt.trace);
     return rc == ERR_OS || closed ? EXIT_SYSTEM : rc ? EXIT_AGENT : 0;
 }

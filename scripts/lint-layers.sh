@@ -17,7 +17,7 @@ agents/webrtc/*       agents/base/* agents/record/* agents/rtp/* agents/media/* 
 agents/io/*           agents/*
 agents/*.h            agents/base/* agents/record/* agents/rtp/* agents/media/* agents/cc/* agents/agent*.h
 agents/*.c            agents/*
-testbed/scenario/*    agents/base/* agents/agent_config.h
+testbed/scenario/*    agents/base/* agents/agent_config.h agents/media/frame_trace.h
 testbed/topology/*    agents/base/* testbed/scenario/*
 testbed/link/*        agents/base/*
 testbed/netns/*       agents/base/* testbed/topology/*

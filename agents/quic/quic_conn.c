@@ -232,7 +232,7 @@ static void packet_hook(void *ctx, int64_t packet)
 void quic_conn_init(struct quic_conn *c, const struct agent_config *cfg,
                     const struct agent_env *env, const struct quic_conn_events *events, void *ctx)
 {
-    struct receive_ts_params ts = {.offered = true,
+    struct receive_ts_params ts = {.offered = cfg->timestamps_per_ack > 0,
                                    .max_per_ack = (uint64_t)cfg->timestamps_per_ack,
                                    .exponent = (uint64_t)cfg->timestamp_exponent};
 

@@ -37,31 +37,43 @@ static size_t framing_bytes(int64_t mapping)
     }
 }
 
-int quic_media_tx_init(struct quic_media_tx *m, const struct agent_config *cfg, uint64_t seed,
-                       const struct record_sink *rec, ns_t now)
+static enum encoder_mode encoder_mode(const struct agent_config *cfg)
 {
-    struct encoder_config ec = {
-        .mode = cfg->encoder == AGENT_ENCODER_CONSTANT ? ENCODER_CONSTANT : ENCODER_STATISTICAL,
-        .fps = cfg->fps,
-        .size_noise_ppm = cfg->size_noise_ppm,
-        .interval_noise_ppm = cfg->interval_noise_ppm,
-        .min_rate = cfg->min_rate,
-        .max_rate = cfg->max_rate,
-        .start_rate = cfg->start_rate,
-        .seed = seed,
-        .start = ns_max(cfg->media_start, now),
-        .stop = cfg->media_stop};
+    switch (cfg->encoder) {
+    case AGENT_ENCODER_CONSTANT: return ENCODER_CONSTANT;
+    case AGENT_ENCODER_TRACE: return ENCODER_TRACE;
+    default: return ENCODER_STATISTICAL;
+    }
+}
+
+int quic_media_tx_init(struct quic_media_tx *m, const struct agent_config *cfg,
+                       const struct agent_env *env, ns_t now)
+{
+    struct encoder_config ec = {.mode = encoder_mode(cfg),
+                                .fps = cfg->fps,
+                                .size_noise_ppm = cfg->size_noise_ppm,
+                                .interval_noise_ppm = cfg->interval_noise_ppm,
+                                .min_rate = cfg->min_rate,
+                                .max_rate = cfg->max_rate,
+                                .start_rate = cfg->start_rate,
+                                .key_interval = cfg->key_interval,
+                                .overshoot_ppm = cfg->overshoot_ppm,
+                                .overshoot_time = cfg->overshoot_time,
+                                .trace = env->trace,
+                                .seed = env->seed,
+                                .start = ns_max(cfg->media_start, now),
+                                .stop = cfg->media_stop};
 
     memset(m, 0, sizeof *m);
     m->cfg = cfg;
-    m->rec = rec;
+    m->rec = env->rec;
     m->streams = cfg->mapping != AGENT_MAPPING_DATAGRAM;
     m->whole_frames = cfg->mapping == AGENT_MAPPING_STREAM_PER_FRAME;
     m->framing_bytes = framing_bytes(cfg->mapping);
     m->packet_bytes_max =
         (size_t)cfg->udp_payload_bytes - QUIC_CONN_OVERHEAD_BYTES - m->framing_bytes;
     m->overhead_bytes = RATE_UDP_IP_OVERHEAD_BYTES + QUIC_CONN_OVERHEAD_BYTES + m->framing_bytes;
-    packetizer_init(&m->packetizer, seed, m->packet_bytes_max);
+    packetizer_init(&m->packetizer, env->seed, m->packet_bytes_max);
     return encoder_new(&m->encoder, &ec);
 }
 
@@ -155,6 +167,11 @@ void quic_media_tx_set_rate(struct quic_media_tx *m, bps_t rate, ns_t now)
     bps_t payload = quic_media_tx_payload_rate(m, rate);
 
     encoder_set_target(m->encoder, payload > m->cfg->min_rate ? payload : m->cfg->min_rate, now);
+}
+
+void quic_media_tx_limits_changed(struct quic_media_tx *m, ns_t now)
+{
+    encoder_set_limits(m->encoder, m->cfg->min_rate, m->cfg->max_rate, now);
 }
 
 /* ---- frames to packets ---- */

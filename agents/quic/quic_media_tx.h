@@ -11,7 +11,7 @@
 #ifndef AGENTS_QUIC_QUIC_MEDIA_TX_H
 #define AGENTS_QUIC_QUIC_MEDIA_TX_H
 
-#include "agents/agent_config.h"
+#include "agents/agent.h"
 #include "agents/media/encoder.h"
 #include "agents/media/packetizer.h"
 #include "agents/quic/quic_internals.h"
@@ -68,9 +68,9 @@ struct quic_media_tx {
     uint64_t opened, blocked, cancelled, stopped;
 };
 
-/* now: the first frame comes no earlier. Returns 0, ERR_NOMEM or ERR_CONFIG. */
-int quic_media_tx_init(struct quic_media_tx *m, const struct agent_config *cfg, uint64_t seed,
-                       const struct record_sink *rec, ns_t now);
+/* now: the first frame comes no earlier. Returns 0, ERR_NOMEM or ERR_CONFIG. cfg is kept. */
+int quic_media_tx_init(struct quic_media_tx *m, const struct agent_config *cfg,
+                       const struct agent_env *env, ns_t now);
 void quic_media_tx_fini(struct quic_media_tx *m);
 /* The peer takes DATAGRAM frames up to this size (RFC 9221 section 3): makes packets that fit.
  * Returns false when datagrams are needed and too small for any sensible packet. */
@@ -83,6 +83,8 @@ ns_t quic_media_tx_queue_deadline(const struct quic_media_tx *m);
 int quic_media_tx_produce(struct quic_media_tx *m, ns_t now);
 /* Sets the encoder so that its packets take rate on the IP level, RTP and all framing included. */
 void quic_media_tx_set_rate(struct quic_media_tx *m, bps_t rate, ns_t now);
+/* The limits in cfg have changed. */
+void quic_media_tx_limits_changed(struct quic_media_tx *m, ns_t now);
 /* The payload rate behind an IP-level rate, and back. */
 bps_t quic_media_tx_payload_rate(const struct quic_media_tx *m, bps_t ip_rate);
 bps_t quic_media_tx_ip_rate(const struct quic_media_tx *m, bps_t payload_rate);

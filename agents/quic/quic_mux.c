@@ -7,6 +7,7 @@
 #include "agents/quic/quic_mux_write.h"
 #include "agents/quic/roq.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define BREAKER_PROBE_MIN (100 * NS_PER_MS)
@@ -16,7 +17,8 @@ int quic_mux_init(struct quic_mux *m, const struct agent_config *cfg, const stru
                   struct quic_conn *conn)
 {
     memset(m, 0, sizeof *m);
-    m->cfg = cfg;
+    m->live = *cfg;
+    m->cfg = &m->live;
     m->env = env;
     m->conn = conn;
     m->has_media = cfg->media;
@@ -35,14 +37,61 @@ void quic_mux_fini(struct quic_mux *m)
     m->cc = NULL;
 }
 
+/* ---- steps ---- */
+
+static const struct agent_step *next_step(const struct quic_mux *m)
+{
+    return m->steps_taken < m->cfg->step_count ? &m->cfg->steps[m->steps_taken] : NULL;
+}
+
+static ns_t step_deadline(const struct quic_mux *m)
+{
+    return m->running && next_step(m) ? next_step(m)->at : NS_NEVER;
+}
+
+/* Changes the configuration by what is due. Returns whether anything was. */
+static bool take_steps(struct quic_mux *m, ns_t now)
+{
+    const struct agent_step *s = next_step(m);
+    char name[48];
+
+    if (!s || s->at > now) {
+        return false;
+    }
+    for (; s && s->at <= now; s = next_step(m)) {
+        agent_config_step(&m->live, s);
+        m->steps_taken++;
+        snprintf(name, sizeof name, "step-%s", agent_step_name(s->key));
+        record_put_named(m->env->rec, RECORD_EVENT, name, now, s->value);
+    }
+    return true;
+}
+
+static void follow_steps(struct quic_mux *m, ns_t now)
+{
+    bps_t max_rate = m->cfg->max_rate;
+
+    if (!take_steps(m, now)) {
+        return;
+    }
+    if (m->has_media) {
+        quic_media_tx_limits_changed(&m->media, now);
+    }
+    if (m->cc && m->cfg->max_rate > max_rate) {
+        cc_demand(m->cc, now);
+    }
+    quic_mux_rate_update(m, now);
+}
+
 int quic_mux_start(struct quic_mux *m, ns_t now)
 {
     const ngtcp2_transport_params *peer = ngtcp2_conn_get_remote_transport_params(m->conn->conn);
     int rv = 0;
 
+    take_steps(m, now);
     pacer_init(&m->pacer, m->cfg->start_rate, 0, now);
     if (m->has_media) {
-        rv = quic_media_tx_init(&m->media, m->cfg, m->env->seed, m->env->rec, now);
+        rv = quic_media_tx_init(&m->media, m->cfg, m->env, now);
         if (rv == 0 && !quic_media_tx_fit(&m->media, peer->max_datagram_frame_size)) {
             quic_conn_fail(m->conn, ROQ_EXPECTATION_UNMET, "peer takes no datagrams for media");
         }
@@ -253,7 +302,7 @@ ns_t quic_mux_deadline(const struct quic_mux *m, ns_t now)
 {
     ns_t t = ns_min(ns_min(data_start(m), media_deadline(m)), media_expiry(m));
 
-    t = ns_min(t, breaker_deadline(m));
+    t = ns_min(t, ns_min(step_deadline(m), breaker_deadline(m)));
     if (m->cc) {
         t = ns_min(t, cc_deadline(m->cc));
     }
@@ -265,8 +314,12 @@ ns_t quic_mux_deadline(const struct quic_mux *m, ns_t now)
 
 int quic_mux_expire(struct quic_mux *m, ns_t now)
 {
-    int rv = run_flows(m, now);
+    int rv;
 
+    if (step_deadline(m) <= now) {
+        follow_steps(m, now);
+    }
+    rv = run_flows(m, now);
     m->idle = false;
     if (media_expiry(m) <= now) {
         expire_media(m, now);

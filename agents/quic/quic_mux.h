@@ -30,7 +30,9 @@ struct quic_mux_piece {
 };
 
 struct quic_mux {
-    const struct agent_config *cfg;
+    struct agent_config live;       /* the configuration, changed by the steps so far */
+    const struct agent_config *cfg; /* live, for reading */
+    int64_t steps_taken;
     const struct agent_env *env;
     struct quic_conn *conn;
     struct quic_media_tx media;

@@ -7,15 +7,31 @@
 /* With data there is always something to fill the path with, so only the path limits. */
 #define MAX_RATE_WITH_DATA (INT64_C(10) * 1000 * 1000 * 1000)
 
+/* The controller gets the widest limits that are to come: those in force are kept by the encoder.
+ */
+static struct cc_config limits(const struct agent_config *cfg)
+{
+    struct cc_config c = {
+        .start_rate = cfg->start_rate, .min_rate = cfg->min_rate, .max_rate = cfg->max_rate};
+
+    for (int64_t i = 0; i < cfg->step_count; i++) {
+        const struct agent_step *s = &cfg->steps[i];
+        if (s->key == AGENT_STEP_MIN_RATE && s->value < c.min_rate) {
+            c.min_rate = s->value;
+        } else if (s->key == AGENT_STEP_MAX_RATE && s->value > c.max_rate) {
+            c.max_rate = s->value;
+        }
+    }
+    return c;
+}
+
 int quic_mux_rate_start(struct quic_mux *m, ns_t now)
 {
-    struct cc_config cfg = {.start_rate = m->cfg->start_rate,
-                            .min_rate = m->cfg->min_rate,
-                            .max_rate = m->cfg->max_rate};
+    struct cc_config cfg = limits(m->cfg);
     int rv;
 
     if (m->has_media) {
-        cfg.max_rate = quic_media_tx_ip_rate(&m->media, m->cfg->max_rate);
+        cfg.max_rate = quic_media_tx_ip_rate(&m->media, cfg.max_rate);
     }
     if (m->has_data) {
         cfg.max_rate = MAX_RATE_WITH_DATA;

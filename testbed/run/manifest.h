@@ -40,7 +40,10 @@ void manifest_add_invalid(struct manifest *m, const char *reason, int64_t count,
                           const char *detail);
 /* Writes dir/manifest.json. Returns 0 or ERR_OS / ERR_NOMEM. */
 int manifest_write(const struct manifest *m, const char *dir);
-/* Writes dir/scenario.yaml, dir/sender.conf and dir/receiver.conf. */
+/* The copy of the frame sizes a run uses, in its folder. */
+#define MANIFEST_TRACE_FILE "media.trace"
+/* Writes dir/scenario.yaml, dir/sender.conf and dir/receiver.conf, and the frame sizes if the run
+ * uses any; the scenario then names that copy. */
 int manifest_write_inputs(const struct plan_run *run, const struct agent_config *sender,
                           const struct agent_config *receiver, const char *dir);
 /* Creates dir/DONE, last of all. */

@@ -78,14 +78,15 @@ static int find_agent(struct netns_run *r, char *path)
 static int launch(struct netns_run *r, struct netns_side *s, const char *program)
 {
     char conf[NETNS_RUN_PATH_MAX], qlog[NETNS_RUN_PATH_MAX], log[NETNS_RUN_PATH_MAX];
-    char keys[NETNS_RUN_PATH_MAX], name[32], ready_text[12], start_text[12];
+    char keys[NETNS_RUN_PATH_MAX], trace[NETNS_RUN_PATH_MAX], name[32], ready_text[12],
+        start_text[12];
     int ready[2] = {-1, -1}, start[2] = {-1, -1}, rc;
     /* Both ends would log the same secrets. */
     bool keylog = r->opt->keylog && s == &r->sides[NETNS_SENDER];
-    const char *argv[] = {program,     "--config",   conf,       "--ready-fd",
-                          ready_text,  "--start-fd", start_text, "--records",
-                          r->opt->dir, "--qlog",     qlog,       keylog ? "--keylog" : NULL,
-                          keys,        NULL};
+    const char *argv[16] = {program,     "--config",   conf,       "--ready-fd",
+                            ready_text,  "--start-fd", start_text, "--records",
+                            r->opt->dir, "--qlog",     qlog};
+    int argc = 11;
     struct launch l = {.argv = argv};
     struct child_options o = {.name = s->name,
                               .log_path = log,
@@ -96,8 +97,17 @@ static int launch(struct netns_run *r, struct netns_side *s, const char *program
 
     snprintf(name, sizeof name, "log/%s", s->name);
     if (netns_run_path(r, conf, s->name, ".conf") || netns_run_path(r, qlog, s->name, ".sqlog") ||
-        netns_run_path(r, keys, "keys", ".log") || netns_run_path(r, log, name, ".log")) {
+        netns_run_path(r, keys, "keys", ".log") || netns_run_path(r, log, name, ".log") ||
+        netns_run_path(r, trace, MANIFEST_TRACE_FILE, "")) {
         return ERR_LIMIT;
+    }
+    if (keylog) {
+        argv[argc++] = "--keylog";
+        argv[argc++] = keys;
+    }
+    if (r->run->trace) {
+        argv[argc++] = "--trace";
+        argv[argc++] = trace;
     }
     if (pipe2(ready, O_CLOEXEC) || pipe2(start, O_CLOEXEC)) {
         rc = message_set(r->m, ERR_OS, "pipe: %s", strerror(errno));

@@ -163,6 +163,7 @@ static int make_agent(struct world *w, struct side *s)
                                 .random = get_random,
                                 .epoch_s = SIM_EPOCH_S,
                                 .rec = &s->witness.sink,
+                                .trace = w->run->trace ? w->run->trace->frames : NULL,
                                 .qlog = put_qlog,
                                 .keylog = s->keylog ? put_key : NULL,
                                 .ctx = s};

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "testbed/scenario/plan_expect.h"
 #include "testbed/scenario/plan_private.h"
+#include "testbed/scenario/plan_trace.h"
 #include "testbed/scenario/scenario.h"
 
 #include "agents/base/err.h"
+#include "agents/media/frame_trace.h"
 #include "testbed/scenario/scenario_check.h"
 #include "testbed/scenario/scenario_read.h"
+#include "testbed/scenario/scenario_steps.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -16,6 +19,11 @@
 #define RUNS_MAX 10000
 #define OPTION_TEXT_MAX 320
 
+struct text {
+    const char *bytes;
+    size_t len;
+};
+
 struct builder {
     struct scenario_file file;
     struct scenario_errors errors;
@@ -25,6 +33,9 @@ struct builder {
     struct plan *plan;
     const size_t *choice; /* the cell being built: index into the values of each axis */
     bool any_media, any_data;
+    const char *path; /* of the scenario, when files beside it may be read; NULL: not */
+    struct plan_trace *traces;
+    bool no_memory;
 };
 
 static const struct scenario_axis *axis_of(const struct builder *b, const char *key, size_t *at)
@@ -86,6 +97,40 @@ static void report(void *ctx, const char *key, const char *other, const char *me
     if (!given(b, key, &at) && !given(b, other, &at))
         at = default_source(b, key);
     scenario_errors_add(&b->errors, at, "%s", message);
+}
+
+static void report_step(void *ctx, size_t i, const char *message)
+{
+    struct builder *b = ctx;
+
+    if (!b->file.steps_bad)
+        scenario_errors_add(&b->errors, b->file.step_at[i], "%s", message);
+}
+
+/* Reads the frame sizes that a cell needs. */
+static void load_trace(struct builder *b, const struct scenario *s)
+{
+    const struct plan_trace *t;
+    char message[300];
+    int rv;
+
+    if (!b->path || !s->media || s->encoder != AGENT_ENCODER_TRACE || !s->media_trace[0])
+        return;
+    rv = plan_trace_load(&b->traces, b->path, s->media_trace, message, sizeof(message));
+    if (rv == ERR_NOMEM) {
+        b->no_memory = true;
+    } else if (rv) {
+        report(b, "media.trace", "media.encoder", message);
+    } else {
+        t = plan_trace_find(b->traces, s->media_trace);
+        if (t->frames->fps != s->media_fps) {
+            snprintf(message, sizeof(message),
+                     "media.fps is %" PRId64 ", but the trace has %" PRId64 " frames per second; "
+                     "allowed is the trace's",
+                     s->media_fps, t->frames->fps);
+            report(b, "media.fps", "media.trace", message);
+        }
+    }
 }
 
 /* Keeps an option's text for messages. */
@@ -179,6 +224,8 @@ static void build_cell(struct builder *b, const size_t *choice, struct scenario 
     scenario_finish(s);
     b->choice = choice;
     scenario_check(s, report, b);
+    scenario_steps_check(s, report_step, b);
+    load_trace(b, s);
     b->choice = NULL;
     b->any_media |= s->media;
     b->any_data |= s->data != AGENT_DATA_NONE;
@@ -276,6 +323,8 @@ static void add_runs(struct plan *p, size_t cell, const struct scenario *s, int 
         run->repetition = r;
         run->scenario = *s;
         run->scenario.seed = s->seed + r - 1;
+        if (s->media && s->encoder == AGENT_ENCODER_TRACE)
+            run->trace = plan_trace_find(p->traces, s->media_trace);
         plan_cell_name(run->cell, keys, values, cell, form);
         snprintf(run->name, sizeof(run->name), "%s-%d", run->cell, (int)r);
     }
@@ -290,6 +339,8 @@ static int build_plan(struct builder *b, size_t cells, const struct scenario *sc
 
     if (!p)
         return ERR_NOMEM;
+    p->traces = b->traces;
+    b->traces = NULL;
     p->base = f->scenario;
     scenario_finish(&p->base);
     p->cell_values = calloc(cells, sizeof(*p->cell_values));
@@ -344,7 +395,9 @@ static int expand(struct builder *b)
         next_choice(&b->file, choice);
     }
     check_flow_keys(b);
-    if (!scenario_errors_any(&b->errors)) {
+    if (b->no_memory)
+        rv = ERR_NOMEM;
+    else if (!scenario_errors_any(&b->errors)) {
         rv = build_plan(b, cells, scenarios);
         if (!rv)
             rv = plan_expect_build(b->plan, &b->file, scenarios);
@@ -378,21 +431,15 @@ static void builder_free(struct builder *b)
         free(b->options[i]);
     free(b->options);
     scenario_file_fini(&b->file);
+    plan_trace_free(b->traces);
     plan_free(b->plan);
     free(b);
 }
 
-int plan_parse(struct plan **out, const char *name, const char *text, size_t len,
-               const struct plan_options *opt, FILE *messages)
+static int build(struct builder *b, const char *name, const char *text, size_t len)
 {
-    struct builder *b = calloc(1, sizeof(*b));
-    int rv;
+    int rv = scenario_file_init(&b->file, text, len, &b->errors);
 
-    if (!b)
-        return ERR_NOMEM;
-    b->opt = opt;
-    scenario_errors_init(&b->errors);
-    rv = scenario_file_init(&b->file, text, len, &b->errors);
     if (!rv)
         rv = apply_options(b);
     if (!rv) {
@@ -400,6 +447,22 @@ int plan_parse(struct plan **out, const char *name, const char *text, size_t len
         check_size_given(b);
         rv = expand(b);
     }
+    return rv;
+}
+
+/* path is NULL when no other file may be read. */
+static int parse(struct plan **out, const char *name, const char *path, struct text text,
+                 const struct plan_options *opt, FILE *messages)
+{
+    struct builder *b = calloc(1, sizeof(*b));
+    int rv;
+
+    if (!b)
+        return ERR_NOMEM;
+    b->opt = opt;
+    b->path = path;
+    scenario_errors_init(&b->errors);
+    rv = build(b, name, text.bytes, text.len);
     if (!rv && scenario_errors_any(&b->errors)) {
         scenario_errors_print(&b->errors, name, messages);
         rv = ERR_CONFIG;
@@ -411,6 +474,12 @@ int plan_parse(struct plan **out, const char *name, const char *text, size_t len
     }
     builder_free(b);
     return rv;
+}
+
+int plan_parse(struct plan **out, const char *name, const char *text, size_t len,
+               const struct plan_options *opt, FILE *messages)
+{
+    return parse(out, name, NULL, (struct text){text, len}, opt, messages);
 }
 
 int plan_load(struct plan **out, const char *path, const struct plan_options *opt, FILE *messages)
@@ -427,7 +496,7 @@ int plan_load(struct plan **out, const char *path, const struct plan_options *op
         fprintf(messages, "%s: %s\n", path, err_text(ERR_NOMEM));
         rv = ERR_NOMEM;
     } else {
-        rv = plan_parse(out, path, text, len, opt, messages);
+        rv = parse(out, path, path, (struct text){text, len}, opt, messages);
     }
     free(text);
     if (f)
@@ -447,6 +516,7 @@ void plan_free(struct plan *p)
     for (char **k = p->grid_keys; k && *k; k++)
         free(*k);
     plan_expect_free(p);
+    plan_trace_free(p->traces);
     free(p->cell_values);
     free(p->grid_keys);
     free(p->runs);

@@ -397,7 +397,7 @@ static void test_cell_names(void **state)
         "grid: {share: [50%, 0.6, \"7 %\"], path.queue: [64 KiB, 300ms]}\n",
         "grid: {path.rate: [1mbit, 5mbit], path.delay: [10ms, 25ms], media.fps: [25, 30], "
         "media.encoder: [statistical, constant], quic.mapping: [datagram, stream-per-packet]}\n",
-        "grid: {quic.timestamps-per-ack: [1, 64], quic.timestamp-exponent: [0, 3], "
+        "grid: {quic.timestamps-per-ack: [0, 16, 64], quic.timestamp-exponent: [0, 3], "
         "quic.feedback-timeout: [1s, 5s], media.playout-delay: [100ms, 200ms], "
         "data.message-size: [1200B, 65536B], data.start: [1s, 2s], media.start: [1s, 2s]}\n",
         "grid: {media.start: [1s], data.start: [1s, 2s]}\n",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "testbed/scenario/scenario.h"
 #include "testbed/scenario/scenario_keys.h"
+#include "testbed/scenario/scenario_steps.h"
 
 #include <string.h>
 
@@ -87,6 +88,7 @@ void scenario_print(const struct scenario *s, FILE *out)
         print_flow(s, "media", out);
     if (s->data != AGENT_DATA_NONE)
         print_flow(s, "data", out);
+    scenario_steps_print(s, out);
 }
 
 struct agent_config scenario_agent_config(const struct scenario *s, int64_t role)
@@ -104,6 +106,9 @@ struct agent_config scenario_agent_config(const struct scenario *s, int64_t role
     c.fps = s->media_fps;
     c.size_noise_ppm = s->media_size_noise_ppm;
     c.interval_noise_ppm = s->media_interval_noise_ppm;
+    c.key_interval = s->media_key_interval;
+    c.overshoot_ppm = s->media_overshoot_ppm;
+    c.overshoot_time = s->media_overshoot_time;
     c.min_rate = s->media_min_rate;
     c.max_rate = s->media_max_rate;
     c.start_rate = s->media_start_rate;
@@ -123,6 +128,8 @@ struct agent_config scenario_agent_config(const struct scenario *s, int64_t role
     c.timestamps_per_ack = s->timestamps_per_ack;
     c.timestamp_exponent = s->timestamp_exponent;
     c.feedback_timeout = s->feedback_timeout;
+    memcpy(c.steps, s->steps, sizeof(c.steps));
+    c.step_count = (int64_t)s->step_count;
     c.duration = s->duration;
     c.linger = s->linger;
     c.time_limit = s->time_limit;

@@ -41,12 +41,19 @@ struct scenario {
     ns_t media_start, media_stop;
     int64_t media_fps;
     int64_t media_size_noise_ppm, media_interval_noise_ppm;
+    char media_trace[SCENARIO_TEXT_MAX + 1]; /* file, relative to the scenario's */
+    ns_t media_key_interval;
+    int64_t media_overshoot_ppm;
+    ns_t media_overshoot_time;
     bps_t media_min_rate, media_max_rate, media_start_rate;
     ns_t media_playout_delay;
     ns_t media_deadline; /* NS_NEVER: the playout delay */
     int64_t data;        /* enum agent_data */
     int64_t data_bytes, data_message_bytes;
     ns_t data_start, data_stop;
+
+    struct agent_step steps[AGENT_STEPS_MAX]; /* ascending in time */
+    size_t step_count;
 
     ns_t duration; /* NS_NEVER: ends linger after the file's arrival */
     ns_t linger, time_limit;
@@ -59,12 +66,22 @@ int64_t scenario_queue_bytes(const struct scenario *s);
  */
 ns_t scenario_expected_duration(const struct scenario *s);
 
+/* A file of frame sizes that runs use (agents/media/frame_trace.h). */
+struct plan_trace {
+    char name[SCENARIO_TEXT_MAX + 1]; /* as in media.trace */
+    char *text;                       /* the whole file */
+    size_t text_len;
+    struct frame_trace *frames;
+    struct plan_trace *next;
+};
+
 struct plan_run {
     char name[96]; /* folder of the run: "<cell>-<repetition>", a safe file name */
     char cell[80]; /* "stack=quic,rate=5mbit" or "all": only keys of the grid */
     size_t cell_index;
-    int64_t repetition;       /* 1, 2, ... */
-    struct scenario scenario; /* this run's values; scenario.seed is the run's own seed */
+    int64_t repetition;             /* 1, 2, ... */
+    struct scenario scenario;       /* this run's values; scenario.seed is the run's own seed */
+    const struct plan_trace *trace; /* with media.encoder trace; NULL from plan_parse */
 };
 
 /* A scenario file (and --set overrides) expanded: grid x repetitions. Repetition r of every cell
@@ -77,6 +94,7 @@ struct plan {
     struct plan_run *runs;
     struct plan_expect *expects; /* plan_expect.h */
     size_t expect_count;
+    struct plan_trace *traces;
 };
 
 struct plan_options {
@@ -90,7 +108,7 @@ struct plan_options {
  * to messages. Never reads files itself. */
 int plan_parse(struct plan **out, const char *name, const char *text, size_t len,
                const struct plan_options *opt, FILE *messages);
-/* Reads the file at path and parses it. */
+/* Reads the file at path and parses it, and reads the frame traces that its runs need. */
 int plan_load(struct plan **out, const char *path, const struct plan_options *opt, FILE *messages);
 void plan_free(struct plan *p);
 

@@ -69,6 +69,10 @@ static void check_media(const struct scenario *s, scenario_check_report *report,
     if (s->media_stop <= s->media_start)
         report(ctx, "media.stop", "media.start",
                "media.stop is not after media.start; allowed: a later time, or never");
+    if (s->encoder == AGENT_ENCODER_TRACE && !s->media_trace[0])
+        report(ctx, "media.trace", "media.encoder",
+               "media.trace is missing: encoder trace needs frame sizes; allowed: the name of a "
+               "file");
     if (s->media_start >= s->duration)
         report(ctx, "media.start", "duration", "media.start is not before the end of the run");
 }

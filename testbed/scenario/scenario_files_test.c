@@ -75,6 +75,8 @@ static void test_committed_scenarios(void **state)
         {"scenarios/media-only.yaml", "media-only", 1},
         {"scenarios/endless-data.yaml", "endless-data", 1},
         {"scenarios/smoke.yaml", "smoke", 1},
+        {"scenarios/traced-call.yaml", "traced-call", 1},
+        {"scenarios/shifting-share.yaml", "shifting-share", 1},
         {"scenarios/paper/grid.yaml", "grid", 9},
     };
 

@@ -44,8 +44,9 @@ static const struct scenario_key keys[] = {
     {ROW("quic.mapping", WORD, mapping, "datagram"),
      .words = {"datagram", "stream-per-packet", "stream-per-frame"},
      .help = "how RTP packets travel in QUIC (RTP over QUIC)"},
-    {ROW("quic.timestamps-per-ack", COUNT, timestamps_per_ack, "64"), .min = 1, .max = 1024,
-     .help = "receive timestamps in one acknowledgement, at most"},
+    {ROW("quic.timestamps-per-ack", COUNT, timestamps_per_ack, "64"),
+     .min = AGENT_TIMESTAMPS_PER_ACK_MIN, .max = 1024, .zero = true,
+     .help = "receive timestamps in one acknowledgement, at most; 0: none"},
     {ROW("quic.timestamp-exponent", COUNT, timestamp_exponent, "0"), .min = 0, .max = 20,
      .help = "receive timestamps count 2^exponent us"},
     {ROW("quic.feedback-timeout", TIME, feedback_timeout, "5s"), .min = 100 * NS_PER_MS,
@@ -67,8 +68,17 @@ static const struct scenario_key keys[] = {
     {ROW("media.interval-noise", RATIO, media_interval_noise_ppm, "0.015"), .min = 0,
      .max = 1000000,
      .help = "statistical encoder: the same of frame intervals (RFC 8593's example: 0.15)"},
-    {ROW("media.encoder", WORD, encoder, "statistical"), .words = {"statistical", "constant"},
-     .help = "frame sizes: RFC 8593 section 5.2, or all alike"},
+    {ROW("media.encoder", WORD, encoder, "statistical"),
+     .words = {"statistical", "constant", "trace"},
+     .help = "frame sizes: RFC 8593 section 5.2, all alike, or RFC 8593 section 6"},
+    {ROW("media.trace", TEXT, media_trace, ""),
+     .help = "encoder trace: file of frame sizes, relative to the scenario's folder"},
+    {ROW("media.key-interval", TIME, media_key_interval, "never"), .min = 100 * NS_PER_MS,
+     .max = DAY, .never = "never", .help = "between periodic key frames"},
+    {ROW("media.overshoot", RATIO, media_overshoot_ppm, "0"), .min = 0, .max = 4000000,
+     .help = "by how much frames are larger than the target asks for"},
+    {ROW("media.overshoot-time", TIME, media_overshoot_time, "always"), .min = 0, .max = DAY,
+     .never = "always", .help = "how long they are so after a drop of the target by a tenth"},
     {ROW("media.playout-delay", TIME, media_playout_delay, "200ms"), .min = 0, .max = 10 * NS_PER_S,
      .help = "a frame complete later than this after the earliest possible is late"},
     {ROW("media.deadline", TIME, media_deadline, "auto"), .min = NS_PER_MS, .max = DAY,
@@ -197,7 +207,8 @@ void scenario_key_allowed(const struct scenario_key *k, char *text, size_t len)
             used += (size_t)snprintf(text + used, len - used, "%s%s", used ? ", " : "", *w);
         return;
     default:
-        snprintf(text, len, "%s to %s%s%s%s", quantity_print(quantity_of(k), k->min, lo),
+        snprintf(text, len, "%s%s to %s%s%s%s", k->zero ? "0, " : "",
+                 quantity_print(quantity_of(k), k->min, lo),
                  quantity_print(quantity_of(k), k->max, hi), k->never ? ", " : "",
                  k->never ? k->never : "", k->type == SCENARIO_KEY_SIZE ? ", endless, none" : "");
     }
@@ -224,7 +235,7 @@ static int parse_number(int64_t *v, const struct scenario_key *k, const char *te
                  k->type == SCENARIO_KEY_SIZE ? ", or endless, or none" : "");
         return ERR_CONFIG;
     }
-    if (*v < k->min || *v > k->max)
+    if ((*v < k->min || *v > k->max) && !(k->zero && *v == 0))
         return refuse(k, text, "is out of range", message, len);
     return 0;
 }

@@ -13,7 +13,7 @@
 /* Room for any value as text, with its zero byte. */
 #define SCENARIO_VALUE_MAX (SCENARIO_TEXT_MAX + 1)
 /* At least the rows of the table. */
-#define SCENARIO_KEYS_MAX 40
+#define SCENARIO_KEYS_MAX 64
 #define SCENARIO_WORDS_MAX 4
 
 enum scenario_key_type {
@@ -36,6 +36,7 @@ struct scenario_key {
     size_t offset;      /* of the field in struct scenario */
     const char *preset; /* the default, as text */
     int64_t min, max;   /* in base units (COUNT, TIME, RATE, BYTES, RATIO, LOSS, SIZE) */
+    bool zero;          /* 0 is allowed besides min to max */
     const char *never;  /* a TIME's word for NS_NEVER, or NULL */
     const char *words[SCENARIO_WORDS_MAX + 1];
     bool fixed; /* may not vary in a grid */

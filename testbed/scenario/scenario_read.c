@@ -4,6 +4,7 @@
 #include "agents/base/err.h"
 #include "testbed/scenario/nearest.h"
 #include "testbed/scenario/scenario_grid.h"
+#include "testbed/scenario/scenario_steps.h"
 #include "testbed/scenario/scenario_yaml.h"
 
 #include <libfyaml.h>
@@ -15,7 +16,7 @@
 struct reader {
     struct scenario_file *file;
     struct scenario_errors *errors;
-    bool seen_flows, seen_grid, seen_expect, seen_group[SCENARIO_KEYS_MAX];
+    bool seen_flows, seen_grid, seen_steps, seen_expect, seen_group[SCENARIO_KEYS_MAX];
     bool no_memory;
 };
 
@@ -97,6 +98,7 @@ static void allowed_words(const char *group, const char **words, char group_name
         words[n++] = "flows";
         words[n++] = "grid";
         words[n++] = "expect";
+        words[n++] = "steps";
     }
     words[n] = NULL;
 }
@@ -139,7 +141,7 @@ static void read_group_pair(struct reader *r, void *ctx, const char *key, struct
     if (k) {
         read_value(r, k, value, key_at);
     } else if (strcmp(key, "kind") != 0 || (strcmp(group, "media") && strcmp(group, "data"))) {
-        const char *words[SCENARIO_KEYS_MAX + 4];
+        const char *words[SCENARIO_KEYS_MAX + 5];
         char names[SCENARIO_KEYS_MAX][16];
 
         allowed_words(group, words, names);
@@ -270,7 +272,7 @@ static void read_root_pair(struct reader *r, void *ctx, const char *key, struct 
                            struct scenario_source key_at)
 {
     const struct scenario_key *k = strchr(key, '.') ? NULL : scenario_key_find(key);
-    const char *words[SCENARIO_KEYS_MAX + 4];
+    const char *words[SCENARIO_KEYS_MAX + 5];
     char names[SCENARIO_KEYS_MAX][16];
     size_t group = group_index(key);
 
@@ -291,6 +293,12 @@ static void read_root_pair(struct reader *r, void *ctx, const char *key, struct 
         else if (scenario_expect_read(r->file, value, key_at, r->errors))
             r->no_memory = true;
         r->seen_expect = true;
+    } else if (!strcmp(key, "steps")) {
+        if (r->seen_steps)
+            scenario_errors_add(r->errors, key_at, "steps is given twice");
+        else
+            scenario_steps_read(r->file, value, key_at, r->errors);
+        r->seen_steps = true;
     } else if (group < scenario_key_count()) {
         char name[KEY_TEXT_MAX + 1];
 

@@ -28,7 +28,7 @@ static const struct {
     {"pacing", "1.000001"},
     {"udp-payload", "1200B"},
     {"quic.mapping", "stream-per-frame"},
-    {"quic.timestamps-per-ack", "1"},
+    {"quic.timestamps-per-ack", "16"},
     {"quic.timestamp-exponent", "20"},
     {"quic.feedback-timeout", "101ms"},
     {"media.start", "1ns"},
@@ -40,6 +40,10 @@ static const struct {
     {"media.size-noise", "0.15"},
     {"media.interval-noise", "0"},
     {"media.encoder", "constant"},
+    {"media.trace", "a \"b\"/c.trace"},
+    {"media.key-interval", "100ms"},
+    {"media.overshoot", "0.2"},
+    {"media.overshoot-time", "3s"},
     {"media.playout-delay", "0s"},
     {"media.deadline", "150ms"},
     {"data.size", "endless"},
@@ -157,6 +161,10 @@ static void test_defaults(void **state)
     assert_int_equal(c.fps, d.fps);
     assert_int_equal(c.size_noise_ppm, d.size_noise_ppm);
     assert_int_equal(c.interval_noise_ppm, d.interval_noise_ppm);
+    assert_int_equal(c.key_interval, d.key_interval);
+    assert_int_equal(c.overshoot_ppm, d.overshoot_ppm);
+    assert_int_equal(c.overshoot_time, d.overshoot_time);
+    assert_int_equal(c.step_count, d.step_count);
     assert_int_equal(c.min_rate, d.min_rate);
     assert_int_equal(c.max_rate, d.max_rate);
     assert_int_equal(c.start_rate, d.start_rate);
@@ -196,6 +204,9 @@ static void test_agents_accept(void **state)
     assert_int_equal(back.media_stop, 10 * NS_PER_S);
     assert_int_equal(back.data, AGENT_DATA_ENDLESS);
     assert_int_equal(back.share_ppm, 250000);
+    assert_int_equal(back.key_interval, 100 * NS_PER_MS);
+    assert_int_equal(back.overshoot_ppm, 200000);
+    assert_int_equal(back.overshoot_time, 3 * NS_PER_S);
     assert_int_equal(back.mapping, AGENT_MAPPING_STREAM_PER_FRAME);
     assert_int_equal(back.seed, INT64_C(1000000000000000));
     free(text);
