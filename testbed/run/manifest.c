@@ -35,6 +35,26 @@ static json_t *time_or_null(ns_t t)
     return t == NS_NEVER ? json_null() : json_integer(t);
 }
 
+/* JSON holds UTF-8 only, but messages quote paths and other programs, and are cut at any byte: what
+ * is not UTF-8 keeps its ASCII. */
+static json_t *text_json(const char *text, size_t len)
+{
+    json_t *o = json_stringn(text, len);
+    char *ascii = o ? NULL : strndup(text, len);
+
+    for (char *c = ascii; c && *c; c++) {
+        *c = (signed char)*c < 0 ? '?' : *c;
+    }
+    o = ascii ? json_string(ascii) : o;
+    free(ascii);
+    return o;
+}
+
+static json_t *line_json(const char *text)
+{
+    return text_json(text, strlen(text));
+}
+
 /* "stack=quic,rate=5mbit" as an object of texts; "all", which names no key, as an empty one. */
 static json_t *cell_json(const char *cell)
 {
@@ -49,7 +69,7 @@ static json_t *cell_json(const char *cell)
             size_t key_len = (size_t)(equals - cell);
             memcpy(key, cell, key_len);
             key[key_len] = '\0';
-            if (json_object_set_new(o, key, json_stringn(equals + 1, len - key_len - 1))) {
+            if (json_object_set_new(o, key, text_json(equals + 1, len - key_len - 1))) {
                 json_decref(o);
                 return NULL;
             }
@@ -103,7 +123,7 @@ static json_t *flows_json(const struct scenario *s)
 static json_t *agent_json(const struct manifest_agent *a)
 {
     return json_pack("{s:i, s:o}", "exit", a->exit_status, "error",
-                     a->error[0] ? json_string(a->error) : json_null());
+                     a->error[0] ? line_json(a->error) : json_null());
 }
 
 static json_t *capture_json(const struct manifest_capture *c)
@@ -117,8 +137,9 @@ static json_t *invalid_json(const struct manifest *m)
     json_t *a = json_array();
 
     for (size_t i = 0; a && i < m->invalid_count; i++) {
-        json_t *o = json_pack("{s:s, s:I, s:s}", "reason", m->invalid[i].reason, "count",
-                              (json_int_t)m->invalid[i].count, "detail", m->invalid[i].detail);
+        json_t *o =
+            json_pack("{s:s, s:I, s:o}", "reason", m->invalid[i].reason, "count",
+                      (json_int_t)m->invalid[i].count, "detail", line_json(m->invalid[i].detail));
         if (json_array_append_new(a, o)) {
             json_decref(a);
             return NULL;
@@ -140,11 +161,12 @@ static json_t *run_json(const struct manifest *m)
     const struct plan_run *r = m->run;
     const struct scenario *s = &r->scenario;
 
-    return json_pack("{s:i, s:s, s:s, s:o, s:I, s:I, s:s, s:s, s:s, s:{s:I, s:I, s:I, s:I}}",
-                     "schema", SCHEMA, "name", r->name, "plan", m->plan, "cell", cell_json(r->cell),
-                     "repetition", (json_int_t)r->repetition, "seed", (json_int_t)s->seed, "link",
-                     m->link, "link_why", m->link_why ? m->link_why : "", "stack",
-                     stack_name(s->stack), "path", "rate_bps", (json_int_t)s->path_rate, "delay_ns",
+    return json_pack("{s:i, s:o, s:o, s:o, s:I, s:I, s:s, s:o, s:s, s:{s:I, s:I, s:I, s:I}}",
+                     "schema", SCHEMA, "name", line_json(r->name), "plan", line_json(m->plan),
+                     "cell", cell_json(r->cell), "repetition", (json_int_t)r->repetition, "seed",
+                     (json_int_t)s->seed, "link", m->link, "link_why",
+                     line_json(m->link_why ? m->link_why : ""), "stack", stack_name(s->stack),
+                     "path", "rate_bps", (json_int_t)s->path_rate, "delay_ns",
                      (json_int_t)s->path_delay, "queue_bytes", (json_int_t)scenario_queue_bytes(s),
                      "burst_bytes", (json_int_t)m->burst_bytes);
 }
@@ -219,29 +241,13 @@ static int write_conf(const struct agent_config *cfg, const char *dir, const cha
     return finish(f);
 }
 
-static int write_trace(const struct plan_trace *t, const char *dir)
-{
-    FILE *f = create(dir, MANIFEST_TRACE_FILE);
-
-    if (!f) {
-        return ERR_OS;
-    }
-    fwrite(t->text, 1, t->text_len, f);
-    return finish(f);
-}
-
 int manifest_write_inputs(const struct plan_run *run, const struct agent_config *sender,
                           const struct agent_config *receiver, const char *dir)
 {
-    struct scenario s = run->scenario;
     int rc = write_conf(sender, dir, "sender.conf");
 
-    snprintf(s.media_trace, sizeof s.media_trace, "%s", run->trace ? MANIFEST_TRACE_FILE : "");
     if (!rc) {
         rc = write_conf(receiver, dir, "receiver.conf");
-    }
-    if (!rc && run->trace) {
-        rc = write_trace(run->trace, dir);
     }
     if (rc) {
         return rc;
@@ -250,7 +256,7 @@ int manifest_write_inputs(const struct plan_run *run, const struct agent_config 
     if (!f) {
         return ERR_OS;
     }
-    scenario_print(&s, f);
+    scenario_print(&run->scenario, f);
     return finish(f);
 }
 

@@ -35,18 +35,21 @@ struct manifest {
     size_t invalid_count;
 };
 
-/* Adds a reason (design: agent-exit, capture-drops, qdisc-drops, file-unfinished, ...). */
+/* Adds a reason why the run is invalid, by its name ("agent-exit", "capture-drops", ...), with how
+ * often it occurred and one line for people; both texts are copied and cut to fit. Beyond
+ * MANIFEST_INVALID_MAX the last one is replaced. */
 void manifest_add_invalid(struct manifest *m, const char *reason, int64_t count,
                           const char *detail);
-/* Writes dir/manifest.json. Returns 0 or ERR_OS / ERR_NOMEM. */
+/* Writes dir/manifest.json; bytes that are not UTF-8 become '?'. Returns 0, ERR_OS (errno) or
+ * ERR_NOMEM. */
 int manifest_write(const struct manifest *m, const char *dir);
 /* The copy of the frame sizes a run uses, in its folder. */
 #define MANIFEST_TRACE_FILE "media.trace"
 /* Writes dir/scenario.yaml, dir/sender.conf and dir/receiver.conf, and the frame sizes if the run
- * uses any; the scenario then names that copy. */
+ * uses any; the scenario then names that copy. Returns 0 or ERR_OS (errno). */
 int manifest_write_inputs(const struct plan_run *run, const struct agent_config *sender,
                           const struct agent_config *receiver, const char *dir);
-/* Creates dir/DONE, last of all. */
+/* Creates dir/DONE, last of all. Returns 0 or ERR_OS (errno). */
 int manifest_write_done(const char *dir);
 
 #endif

@@ -246,6 +246,31 @@ static void missing_folder_is_told(void **state)
     assert_int_equal(manifest_write_done("/nonexistent"), ERR_OS);
 }
 
+/* An agent's last words may quote a path in another encoding, or be cut within a character. */
+static void other_encodings_do_not_lose_the_run(void **state)
+{
+    struct plan_run r = make_run();
+    struct manifest m = make_manifest(&r);
+    json_t *doc, *first;
+    char lone[sizeof m.invalid[0].detail + 2];
+
+    (void)state;
+    strcpy(m.sender.error, "/tmp/caf\xe9: no space");
+    m.link_why = "caf\xc3\xa9"; /* proper UTF-8 stays */
+    memset(lone, 'x', sizeof lone);
+    memcpy(lone + sizeof m.invalid[0].detail - 2, "\xc3\xa9", 3);
+    manifest_add_invalid(&m, "agent-exit", 1, lone);
+    assert_int_equal(manifest_write(&m, dir), 0);
+    doc = load();
+    assert_string_equal(json_string_value(json_object_get(
+                            json_object_get(json_object_get(doc, "agents"), "sender"), "error")),
+                        "/tmp/caf?: no space");
+    assert_string_equal(json_string_value(json_object_get(doc, "link_why")), "caf\xc3\xa9");
+    first = json_array_get(json_object_get(doc, "invalid"), 0);
+    assert_non_null(strstr(json_string_value(json_object_get(first, "detail")), "xxx?"));
+    json_decref(doc);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, make_dir, remove_dir)
 
 int main(void)
@@ -253,7 +278,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(every_field_is_there),           TEST(absent_flows_are_absent),
         TEST(too_many_reasons_keep_the_last), TEST(inputs_read_back),
-        TEST(missing_folder_is_told),
+        TEST(missing_folder_is_told),         TEST(other_encodings_do_not_lose_the_run),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

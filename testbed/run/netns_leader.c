@@ -119,10 +119,14 @@ static int wind_up(struct netns_run *r)
     }
     netns_judge(r);
     rc = netns_write_links(r);
-    if (!rc && (manifest_write(&r->manifest, r->opt->dir) || manifest_write_done(r->opt->dir))) {
-        rc = message_set(r->m, ERR_OS, "%.180s: %s", r->opt->dir, strerror(errno));
+    if (rc) {
+        return rc;
     }
-    return rc;
+    rc = manifest_write(&r->manifest, r->opt->dir);
+    rc = rc ? rc : manifest_write_done(r->opt->dir);
+    return rc ? message_set(r->m, rc, "%.180s: %s", r->opt->dir,
+                            rc == ERR_OS ? strerror(errno) : err_text(rc))
+              : 0;
 }
 
 static void release(struct netns_run *r)
