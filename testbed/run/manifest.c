@@ -241,13 +241,29 @@ static int write_conf(const struct agent_config *cfg, const char *dir, const cha
     return finish(f);
 }
 
+static int write_trace(const struct plan_trace *t, const char *dir)
+{
+    FILE *f = create(dir, MANIFEST_TRACE_FILE);
+
+    if (!f) {
+        return ERR_OS;
+    }
+    fwrite(t->text, 1, t->text_len, f);
+    return finish(f);
+}
+
 int manifest_write_inputs(const struct plan_run *run, const struct agent_config *sender,
                           const struct agent_config *receiver, const char *dir)
 {
+    struct scenario s = run->scenario;
     int rc = write_conf(sender, dir, "sender.conf");
 
+    snprintf(s.media_trace, sizeof s.media_trace, "%s", run->trace ? MANIFEST_TRACE_FILE : "");
     if (!rc) {
         rc = write_conf(receiver, dir, "receiver.conf");
+    }
+    if (!rc && run->trace) {
+        rc = write_trace(run->trace, dir);
     }
     if (rc) {
         return rc;
@@ -256,7 +272,7 @@ int manifest_write_inputs(const struct plan_run *run, const struct agent_config 
     if (!f) {
         return ERR_OS;
     }
-    scenario_print(&run->scenario, f);
+    scenario_print(&s, f);
     return finish(f);
 }
 
