@@ -162,7 +162,7 @@ $(O)/quicgo: testbed/interop/quicgo/main.go
 
 # ---- goals ----
 
-.PHONY: all tests programs test unit nstest san bench fuzz lint format clean help deps packages \
+.PHONY: all tests programs test unit nstest san smoke bench fuzz lint format clean help deps packages \
 	oom oom-tests fuzzers fuzz-coverage fuzz-coverage-report
 
 packages:
@@ -197,6 +197,9 @@ nstest: all $(NSTESTS)
 san:
 	@$(MAKE) FLAVOUR=san test
 
+smoke: all
+	@scripts/smoke.sh $(BIN)
+
 bench: all $(BENCHES)
 	@scripts/bench.sh $(BENCHES)
 
@@ -228,6 +231,7 @@ help:
 	@echo 'unit      unit tests only; no privileges'
 	@echo 'nstest    namespace tests only'
 	@echo 'san       the same tests under ASan and UBSan'
+	@echo 'smoke     some seconds of virtual time that show that it works; no privileges, no network'
 	@echo 'bench     benchmarks, and the simulator'"'"'s speed'
 	@echo 'fuzz      run every fuzzer for FUZZ_SECONDS=$(FUZZ_SECONDS) (clang)'
 	@echo 'fuzz-coverage  lines of the parsers that the fuzzers'"'"' kept inputs reach (clang)'

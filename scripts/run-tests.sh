@@ -7,10 +7,10 @@
 # time), and ends with the line "N passed, N failed, N skipped". A program which crashes, runs
 # longer than TEST_TIMEOUT (120 s) or runs no test counts as one failure, whatever it printed.
 # Failures are shown in full, skipped tests with their reason. REQUIRE_NS=1: a skipped namespace
-# test is a failure.
+# test is a failure. JUNIT=FILE: the same as JUnit XML, a suite for every program.
 set -euo pipefail
 export LC_ALL=C
-: "${TEST_TIMEOUT:=120}" "${REQUIRE_NS:=}" "${JOBS:=$(nproc)}"
+: "${TEST_TIMEOUT:=120}" "${REQUIRE_NS:=}" "${JOBS:=$(nproc)}" "${JUNIT:=}"
 
 # What cmocka's closing lines say, as "run passed failed skipped"; several groups add up.
 tally() {
@@ -30,6 +30,43 @@ skip_reasons() {
         /^\[  SKIPPED \] .*listed below:/ { exit }
         /^\[  SKIPPED \] / { print "        skipped " $4 (said ? ":" said : " (no reason given)") }
         { said = said " " $0 }' "$1"
+}
+
+# suite OUTPUT NAME MS WHY: a program's tests as a JUnit suite. WHY, if not empty, is what was wrong
+# with the program as a whole. Bytes that are no printable ASCII are not for XML.
+suite() {
+    NAME=$2 MS=$3 WHY=$4 awk '
+        function xml(s) {
+            gsub(/[^\t\n -~]/, "?", s)
+            gsub(/&/, "\\&amp;", s)
+            gsub(/</, "\\&lt;", s)
+            gsub(/>/, "\\&gt;", s)
+            gsub(/"/, "\\&quot;", s)
+            gsub(/\n/, "\\&#10;", s)
+            return s
+        }
+        function test(name, element, text) {
+            tests++
+            cases = cases "    <testcase classname=\"" xml(ENVIRON["NAME"]) "\" name=\"" xml(name) "\""
+            if (element)
+                cases = cases ">\n      <" element " message=\"" xml(text) "\"/>\n    </testcase>\n"
+            else
+                cases = cases "/>\n"
+        }
+        /^\[ RUN      \] / { name = $4; said = ""; next }
+        name && /^\[       OK \] / { test(name); name = ""; next }
+        name && /^\[  FAILED  \] / { test(name, "failure", said); failed++; name = ""; next }
+        name && /^\[  SKIPPED \] / { test(name, "skipped", said); skipped++; name = ""; next }
+        { said = said (said ? "\n" : "") $0 }
+        END {
+            if (ENVIRON["WHY"]) {
+                test(name ? name : "(the program)", "error", ENVIRON["WHY"] "\n" said)
+                errors++
+            }
+            printf "  <testsuite name=\"%s\" tests=\"%d\" failures=\"%d\" errors=\"%d\" " \
+                "skipped=\"%d\" time=\"%.3f\">\n%s  </testsuite>\n", xml(ENVIRON["NAME"]), tests,
+                failed, errors, skipped, ENVIRON["MS"] / 1000, cases
+        }' "$1"
 }
 
 # one KIND PROGRAM: runs it and leaves "passed failed skipped" in $TMP.
@@ -60,6 +97,7 @@ one() {
     fi
     [ -z "$why" ] || failed=$((failed + 1))
     echo "$passed $failed $skipped" >"$out.count"
+    [ -z "$JUNIT" ] || suite "$out.out" "$name" "$ms" "$why" >"$out.xml"
     {
         flock 9 # one program's lines stay together
         printf '  %-4s  %-44s %3d passed %5d ms\n' "$([ "$failed" = 0 ] && echo ok || echo FAIL)" \
@@ -92,7 +130,7 @@ fi
 
 TMP=$(mktemp -d)
 trap 'rm -rf "$TMP"' EXIT
-export TMP TEST_TIMEOUT REQUIRE_NS
+export TMP TEST_TIMEOUT REQUIRE_NS JUNIT
 export CMOCKA_MESSAGE_OUTPUT=STDOUT # whatever the caller has set, this is what tally() reads
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 
@@ -103,6 +141,14 @@ run_all() {
 }
 run_all unit "$JOBS" "${unit[@]}"
 run_all ns 1 "${ns[@]}"
+
+if [ -n "$JUNIT" ]; then
+    {
+        printf '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n'
+        find "$TMP" -name '*.xml' -print0 | sort -z | xargs -0 -r cat
+        echo '</testsuites>'
+    } >"$JUNIT"
+fi
 
 # A program without a count file did not even start: one more failure.
 awk -v programs=$((${#unit[@]} + ${#ns[@]})) '
