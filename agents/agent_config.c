@@ -30,6 +30,32 @@ struct key {
 
 #define AT(field) .offset = offsetof(struct agent_config, field)
 
+/* The keys of data channel n. */
+#define CHANNEL_KEY(group, n, leaf, kind, field, value)                                            \
+    .name = group leaf, .type = (kind), AT(channels[n].field), .preset = (value)
+#define CHANNEL_KEYS(group, n)                                                                     \
+    {CHANNEL_KEY(group, n, "", KEY_ENUM, kind, "none"), .words = {"none", "endless", "file"},      \
+     .help = "data flow " #n " of 0 to 3"},                                                        \
+        {CHANNEL_KEY(group, n, ".size", KEY_BYTES, bytes, "10000000"), .min = 1,                   \
+         .max = INT64_C(1000000000000), .help = "of the file"},                                    \
+        {CHANNEL_KEY(group, n, ".message-size", KEY_BYTES, message_bytes, "65536"), .min = 1,      \
+         .max = 16 << 20, .help = "of one data-channel message"},                                  \
+        {CHANNEL_KEY(group, n, ".start", KEY_TIME, start, "0"), .max = TIME_MAX,                   \
+         .help = "first message"},                                                                 \
+        {CHANNEL_KEY(group, n, ".stop", KEY_TIME, stop, "never"), .max = TIME_MAX, .never = true,  \
+         .help = "no new message from then on"},                                                   \
+        {CHANNEL_KEY(group, n, ".priority", KEY_COUNT, priority, "256"), .max = 65535,             \
+         .help = "the higher goes first (RFC 8831 6.4: 128, 256, 512, 1024)"},                     \
+        {CHANNEL_KEY(group, n, ".order", KEY_ENUM, order, "ordered"),                              \
+         .words = {"ordered", "unordered"}, .help = "in which messages are delivered"},            \
+        {CHANNEL_KEY(group, n, ".lifetime", KEY_TIME, lifetime, "never"), .min = NS_PER_MS,        \
+         .max = TIME_MAX, .never = true,                                                           \
+         .help = "a message older than this is given up; never: all arrive"},                      \
+    {                                                                                              \
+        CHANNEL_KEY(group, n, ".interval", KEY_TIME, interval, "0"),                               \
+            .max = TIME_MAX, .help = "from message to message; 0: as fast as the path takes them"  \
+    }
+
 static const struct key keys[] = {
     {"stack", KEY_ENUM, AT(stack), "quic", .words = {"quic"}, .help = "protocol stack"},
     {"role", KEY_ENUM, AT(role), "sender", .words = {"sender", "receiver"},
@@ -72,14 +98,10 @@ static const struct key keys[] = {
      .words = {"datagram", "stream-per-packet", "stream-per-frame"},
      .help = "how RTP packets travel (RTP over QUIC)"},
 
-    {"data", KEY_ENUM, AT(data), "none", .words = {"none", "endless", "file"}, .help = "data flow"},
-    {"data.size", KEY_BYTES, AT(data_bytes), "10000000", 1, INT64_C(1000000000000),
-     .help = "of the file"},
-    {"data.message-size", KEY_BYTES, AT(message_bytes), "65536", 1, 16 << 20,
-     .help = "of one data-channel message"},
-    {"data.start", KEY_TIME, AT(data_start), "0", 0, TIME_MAX, .help = "first message"},
-    {"data.stop", KEY_TIME, AT(data_stop), "never", 0, TIME_MAX, .never = true,
-     .help = "no new message from then on"},
+    CHANNEL_KEYS("data", 0),
+    CHANNEL_KEYS("data2", 1),
+    CHANNEL_KEYS("data3", 2),
+    CHANNEL_KEYS("data4", 3),
 
     {"preset", KEY_ENUM, AT(preset), "libwebrtc", .words = {"libwebrtc"},
      .help = "constants of the rate control"},
@@ -108,8 +130,6 @@ static const struct key keys[] = {
 };
 
 #define KEY_COUNT_ALL (sizeof(keys) / sizeof(keys[0]))
-
-_Static_assert(KEY_COUNT_ALL <= 64, "agent_config_parse keeps the keys seen in 64 bits");
 
 static int __attribute__((format(printf, 3, 4)))
 fail(char *message, size_t len, const char *format, ...)
@@ -315,8 +335,8 @@ static char *trim(char *s)
     return s;
 }
 
-/* One line without its end; seen has a bit per key that an earlier line has set. */
-static int parse_line(struct agent_config *c, char *line, uint64_t *seen, char *message, size_t len)
+/* One line without its end; seen says which keys an earlier line has set. */
+static int parse_line(struct agent_config *c, char *line, bool *seen, char *message, size_t len)
 {
     char *value, *comment = strchr(line, '#'), *name;
     const struct key *k;
@@ -334,9 +354,9 @@ static int parse_line(struct agent_config *c, char *line, uint64_t *seen, char *
     k = find(name);
     if (!k)
         return fail(message, len, "unknown key \"%.40s\"", name);
-    if (k->type != KEY_STEP && *seen & UINT64_C(1) << (k - keys))
+    if (k->type != KEY_STEP && seen[k - keys])
         return fail(message, len, "%s is given twice", k->name);
-    *seen |= UINT64_C(1) << (k - keys);
+    seen[k - keys] = true;
     return set(c, k, trim(value), message, len);
 }
 
@@ -344,7 +364,7 @@ int agent_config_parse(struct agent_config *c, const char *text, size_t text_len
                        size_t len)
 {
     const char *end = text + text_len;
-    uint64_t seen = 0;
+    bool seen[KEY_COUNT_ALL] = {false};
 
     for (unsigned n = 1; text < end; n++) {
         const char *eol = memchr(text, '\n', (size_t)(end - text));
@@ -357,7 +377,7 @@ int agent_config_parse(struct agent_config *c, const char *text, size_t text_len
             return fail(message, len, "line %u: holds a zero byte", n);
         memcpy(line, text, size);
         line[size] = '\0';
-        if (parse_line(c, line, &seen, why, sizeof(why)))
+        if (parse_line(c, line, seen, why, sizeof(why)))
             return fail(message, len, "line %u: %s", n, why);
         text += size + (eol != NULL);
     }
@@ -388,6 +408,9 @@ static int check_steps(const struct agent_config *c, char *message, size_t len)
 
 int agent_config_check(const struct agent_config *c, char *message, size_t len)
 {
+    static const char *const groups[AGENT_CHANNELS_MAX] = {"data", "data2", "data3", "data4"};
+    bool data = false;
+
     if (c->min_rate > c->max_rate)
         return fail(message, len, "media.min-rate is above media.max-rate");
     if (c->start_rate < c->min_rate || c->start_rate > c->max_rate)
@@ -396,9 +419,14 @@ int agent_config_check(const struct agent_config *c, char *message, size_t len)
                     "media.max-rate");
     if (c->media && c->media_stop <= c->media_start)
         return fail(message, len, "media.stop is not after media.start");
-    if (c->data != AGENT_DATA_NONE && c->data_stop <= c->data_start)
-        return fail(message, len, "data.stop is not after data.start");
-    if (c->role == AGENT_ROLE_SENDER && !c->media && c->data == AGENT_DATA_NONE)
+    for (size_t i = 0; i < AGENT_CHANNELS_MAX; i++) {
+        const struct agent_channel *d = &c->channels[i];
+
+        data |= d->kind != AGENT_DATA_NONE;
+        if (d->kind != AGENT_DATA_NONE && d->stop <= d->start)
+            return fail(message, len, "%s.stop is not after %s.start", groups[i], groups[i]);
+    }
+    if (c->role == AGENT_ROLE_SENDER && !c->media && !data)
         return fail(message, len,
                     "a sender needs a media flow (media = 1) or a data flow "
                     "(data = file)");

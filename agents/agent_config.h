@@ -23,6 +23,7 @@ enum agent_mapping {
     AGENT_MAPPING_STREAM_PER_FRAME,
 };
 enum agent_data { AGENT_DATA_NONE, AGENT_DATA_ENDLESS, AGENT_DATA_FILE };
+enum agent_order { AGENT_ORDERED, AGENT_UNORDERED };
 enum agent_preset { AGENT_PRESET_LIBWEBRTC };
 
 /* What may change while an agent runs. */
@@ -46,6 +47,19 @@ struct agent_step {
     int64_t value;
 };
 
+#define AGENT_CHANNELS_MAX 4
+
+/* One data flow: a channel with a source of its own. */
+struct agent_channel {
+    int64_t kind; /* enum agent_data; the other fields count unless it is none */
+    int64_t bytes, message_bytes;
+    ns_t start, stop;
+    int64_t priority; /* the higher goes first (RFC 8831 section 6.4) */
+    int64_t order;    /* enum agent_order */
+    ns_t lifetime;    /* a message older than this is given up; NS_NEVER: it never is */
+    ns_t interval;    /* from message to message; 0: as fast as the path takes them */
+};
+
 struct agent_config {
     int64_t stack, role; /* enum agent_stack, enum agent_role */
     struct addr local, remote;
@@ -65,10 +79,16 @@ struct agent_config {
     ns_t playout_delay;  /* a frame completed later than this after the earliest possible is late */
     ns_t media_deadline; /* what of a frame has not left so long after its capture is given up */
 
-    /* data flow, sender to receiver */
-    int64_t data; /* enum agent_data */
-    int64_t data_bytes, message_bytes;
-    ns_t data_start, data_stop;
+    /* data flows, sender to receiver; the first one's fields also have names of their own, since
+     * most runs have no other */
+    union {
+        struct agent_channel channels[AGENT_CHANNELS_MAX];
+        struct {
+            int64_t data; /* enum agent_data */
+            int64_t data_bytes, message_bytes;
+            ns_t data_start, data_stop;
+        };
+    };
 
     /* shared by both flows */
     int64_t preset;

@@ -129,6 +129,7 @@ struct message {
     uint64_t seq;
     uint8_t *data;
     size_t len;
+    bool skipped; /* only its number counts */
 };
 
 /* Messages held, in ascending order of sequence number (unordered: of arrival), live in
@@ -239,19 +240,71 @@ int qdc_reorder_put(struct qdc_reorder *r, uint64_t seq, uint8_t *data, size_t l
     return 0;
 }
 
-int qdc_reorder_get(struct qdc_reorder *r, uint64_t *seq, uint8_t **data, size_t *len)
+int qdc_reorder_skip(struct qdc_reorder *r, uint64_t seq)
 {
-    struct message *m = r->messages ? &r->messages[r->first] : NULL;
+    size_t at = find(r, seq);
+    struct message *m;
 
-    if (!r->count || (r->ordered && m->seq != r->next_seq)) {
+    if (!r->ordered || seq < r->next_seq ||
+        (at < r->count && r->messages[r->first + at].seq == seq)) {
         return 0;
     }
-    *seq = m->seq;
-    *data = m->data;
-    *len = m->len;
+    if (make_room(r)) {
+        return ERR_NOMEM;
+    }
+    m = &r->messages[r->first + at];
+    memmove(m + 1, m, (r->count - at) * sizeof *m);
+    *m = (struct message){.seq = seq, .skipped = true};
+    r->count++;
+    return 0;
+}
+
+void qdc_reorder_give_up(struct qdc_reorder *r)
+{
+    if (r->ordered && r->count) {
+        r->next_seq = r->messages[r->first].seq;
+    }
+}
+
+bool qdc_reorder_passed(const struct qdc_reorder *r, uint64_t seq)
+{
+    return r->ordered && seq < r->next_seq;
+}
+
+bool qdc_reorder_waiting(const struct qdc_reorder *r)
+{
+    return r->ordered && r->count && r->messages[r->first].seq != r->next_seq;
+}
+
+static void remove_first(struct qdc_reorder *r)
+{
+    struct message *m = &r->messages[r->first];
+
     r->next_seq = m->seq + 1;
     r->bytes -= m->len;
     r->count--;
     r->first = r->count ? r->first + 1 : 0;
+}
+
+static bool first_is_next(const struct qdc_reorder *r)
+{
+    return r->count && (!r->ordered || r->messages[r->first].seq == r->next_seq);
+}
+
+int qdc_reorder_get(struct qdc_reorder *r, uint64_t *seq, uint8_t **data, size_t *len)
+{
+    struct message *m;
+
+    while (first_is_next(r) && r->messages[r->first].skipped) {
+        remove_first(r);
+    }
+    if (!first_is_next(r)) {
+        return 0;
+    }
+    m = &r->messages[r->first];
+    *seq = m->seq;
+    *data = m->data;
+    *len = m->len;
+    remove_first(r);
     return 1;
 }

@@ -15,6 +15,10 @@
 #define QDC_DATA_SEQ 0x02
 #define QDC_DATA_LEN 0x01
 
+/* RESET_STREAM of a message whose lifetime is over. The draft names no code, so none of the shared
+ * space's errors. */
+#define QDC_NO_ERROR 0x00
+
 #define QDC_CHANNEL_RELIABLE 0x00
 #define QDC_CHANNEL_RELIABLE_UNORDERED 0x80
 #define QDC_CHANNEL_TIMED 0x02
@@ -24,7 +28,7 @@
 
 struct qdc_open {
     uint8_t channel_type;
-    uint64_t priority, reliability;
+    uint64_t priority, reliability; /* the latter: of timed channels the lifetime in ms */
     char label[QDC_TEXT_MAX + 1], protocol[QDC_TEXT_MAX + 1];
 };
 
@@ -55,6 +59,15 @@ void qdc_reorder_free(struct qdc_reorder *r);
 /* Takes ownership of data (malloc'd) on success. A sequence number seen before on an ordered
  * channel: ERR_PROTOCOL. */
 int qdc_reorder_put(struct qdc_reorder *r, uint64_t seq, uint8_t *data, size_t len);
+/* Ordered channels that may lose messages (partial reliability): says that a message will not come.
+ * Returns 0 or ERR_NOMEM. */
+int qdc_reorder_skip(struct qdc_reorder *r, uint64_t seq);
+/* Stops waiting for whatever is missing before the first message held. */
+void qdc_reorder_give_up(struct qdc_reorder *r);
+/* Has the number been delivered, skipped or given up? */
+bool qdc_reorder_passed(const struct qdc_reorder *r, uint64_t seq);
+/* Is a message held that waits for an earlier one? */
+bool qdc_reorder_waiting(const struct qdc_reorder *r);
 /* The next deliverable message (caller frees data). Returns 1 or 0. */
 int qdc_reorder_get(struct qdc_reorder *r, uint64_t *seq, uint8_t **data, size_t *len);
 

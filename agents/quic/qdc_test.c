@@ -214,6 +214,35 @@ static void unordered_messages_pass_through(void **state)
     qdc_reorder_free(NULL);
 }
 
+/* Channels that may lose messages: what is known not to come, and what is no longer waited for. */
+static void gaps_can_be_passed(void **state)
+{
+    struct qdc_reorder *r = make(true, 1000, 100);
+
+    (void)state;
+    assert_false(qdc_reorder_waiting(r));
+    assert_int_equal(put(r, 1, 1), 0);
+    assert_int_equal(put(r, 4, 4), 0);
+    assert_true(qdc_reorder_waiting(r));
+    assert_int_equal(qdc_reorder_skip(r, 2), 0);
+    assert_int_equal(qdc_reorder_skip(r, 2), 0);
+    assert_int_equal(qdc_reorder_skip(r, 4), 0); /* has come: stays */
+    assert_false(get(r, 0, 0));
+    assert_int_equal(qdc_reorder_skip(r, 0), 0);
+    assert_true(get(r, 1, 1));
+    assert_false(get(r, 0, 0));
+    assert_true(qdc_reorder_passed(r, 2));
+    assert_false(qdc_reorder_passed(r, 3));
+    assert_true(qdc_reorder_waiting(r));
+    qdc_reorder_give_up(r);
+    assert_true(qdc_reorder_passed(r, 3));
+    assert_true(get(r, 4, 4));
+    assert_int_equal(put(r, 3, 3), ERR_PROTOCOL);
+    qdc_reorder_give_up(r); /* nothing held: nothing happens */
+    assert_false(qdc_reorder_passed(r, 5));
+    qdc_reorder_free(r);
+}
+
 /* A buffer that is never empty has to move its messages now and then. */
 static void a_window_that_slides_without_end(void **state)
 {
@@ -271,6 +300,7 @@ int main(void)
         cmocka_unit_test(repeated_numbers_break_the_protocol),
         cmocka_unit_test(limits_hold_but_never_block),
         cmocka_unit_test(unordered_messages_pass_through),
+        cmocka_unit_test(gaps_can_be_passed),
         cmocka_unit_test(a_window_that_slides_without_end),
         cmocka_unit_test(any_order_comes_out_sorted),
     };

@@ -189,10 +189,20 @@ static void finish_media(struct quic_agent *q, ns_t now)
     }
 }
 
+static bool wants_file(const struct quic_agent *q)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < AGENT_CHANNELS_MAX; i++) {
+        any |= q->cfg.channels[i].kind == AGENT_DATA_FILE;
+    }
+    return any;
+}
+
 /* The end has come: was there a file that has not arrived? Said once. */
 static void note_unfinished(struct quic_agent *q, ns_t now)
 {
-    if (q->sender && !q->unfinished && q->cfg.data == AGENT_DATA_FILE && q->delivered == NS_NEVER) {
+    if (q->sender && !q->unfinished && wants_file(q) && q->delivered == NS_NEVER) {
         q->unfinished = true;
         record_put_named(q->env.rec, RECORD_EVENT, "file-unfinished", now, 1);
     }
@@ -206,7 +216,7 @@ static ns_t end_time(const struct quic_agent *q)
     if (!q->sender || q->phase != PHASE_RUN) {
         return NS_NEVER;
     }
-    if (q->cfg.data == AGENT_DATA_FILE) {
+    if (wants_file(q)) {
         if (q->delivered == NS_NEVER) {
             t = ns_min(t, q->cfg.time_limit);
         } else if (t == NS_NEVER) {
@@ -223,7 +233,7 @@ static void advance(struct quic_agent *q, ns_t now)
         return;
     }
     if (q->sender && q->mux_started && q->delivered == NS_NEVER &&
-        quic_data_tx_delivered(&q->mux.data)) {
+        quic_channels_delivered(&q->mux.data)) {
         q->delivered = now;
     }
     if (q->conn.failed && !q->conn.closing && !q->conn.closed) {

@@ -10,8 +10,14 @@
 /* Fixed identifiers: the media flow (RoQ, bit 0x02 set) and the data channel (QDC, opened by the
  * client, hence even; draft-engelbart-multiplex-roq-qdc-00). */
 #define QUIC_AGENT_MEDIA_FLOW 2
-#define QUIC_AGENT_DATA_CHANNEL 0
+#define QUIC_AGENT_DATA_CHANNEL 0 /* the first; the others follow in steps of 4 */
 #define QUIC_AGENT_ALPN "roq-qdc-mux"
+
+/* The identifier of data channel index: the client's channels are 0, 4, 8, ... */
+static inline int64_t quic_agent_channel_id(size_t index)
+{
+    return QUIC_AGENT_DATA_CHANNEL + 4 * (int64_t)index;
+}
 
 /* Makes an agent of either role; a sender starts its handshake with the first poll. Returns 0 or
  * ERR_NOMEM, ERR_CONFIG, ERR_CRYPTO; *out is set on success only. */

@@ -45,7 +45,7 @@ static const struct fault receiver_faults[] = {
     {"flow id of a datagram", FRAMES(D "\x06rtp"), APP, ROQ_UNKNOWN_FLOW_ID, "unknown-flow-ids"},
     {"flow id of a stream", FRAMES(S1 "\x0b\x04test"), APP, ROQ_UNKNOWN_FLOW_ID,
      "unknown-flow-ids"},
-    {"channel", FRAMES(S1 "\x04\x06\x00x"), APP, ROQ_UNKNOWN_FLOW_ID, "unknown-flow-ids"},
+    {"channel", FRAMES(S1 "\x10\x06\x00x"), APP, ROQ_UNKNOWN_FLOW_ID, "unknown-flow-ids"},
     {"datagram of a data channel", FRAMES(D "\x00\x06\x00x"), APP, ROQ_UNKNOWN_FLOW_ID,
      "unknown-flow-ids"},
     {"bidirectional stream", FRAMES("\x09\x00\x02\x04test"), APP, ROQ_STREAM_CREATION_ERROR,
@@ -323,8 +323,8 @@ static void test_oversized(void **state)
                 h.now += HOSTILE_TURN;
             }
         }
-        assert_true(sent > (streams == 1 ? 17u : 34u) << 20);
-        assert_true(sent < (streams == 1 ? 18u : 35u) << 20);
+        assert_true(sent > (streams == 1 ? 17u : 51u) << 20);
+        assert_true(sent < (streams == 1 ? 18u : 52u) << 20);
         hostile_end(&h);
         assert_int_equal(hostile_counter(&h, "oversized-messages"), 1);
     }

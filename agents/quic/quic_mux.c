@@ -22,7 +22,7 @@ int quic_mux_init(struct quic_mux *m, const struct agent_config *cfg, const stru
     m->env = env;
     m->conn = conn;
     m->has_media = cfg->media;
-    m->has_data = cfg->data != AGENT_DATA_NONE;
+    m->has_data = quic_channels_wanted(cfg);
     m->wait_since = m->rate_recorded = NS_NEVER;
     m->recorded_state = m->probe_recorded = -1;
     return quic_sent_init(&m->sent);
@@ -31,7 +31,7 @@ int quic_mux_init(struct quic_mux *m, const struct agent_config *cfg, const stru
 void quic_mux_fini(struct quic_mux *m)
 {
     quic_media_tx_fini(&m->media);
-    quic_data_tx_fini(&m->data);
+    quic_channels_fini(&m->data);
     quic_sent_fini(&m->sent);
     cc_free(m->cc);
     m->cc = NULL;
@@ -97,7 +97,7 @@ int quic_mux_start(struct quic_mux *m, ns_t now)
         }
     }
     if (rv == 0 && m->has_data) {
-        rv = quic_data_tx_init(&m->data, m->cfg, m->env->seed, m->env->rec);
+        rv = quic_channels_init(&m->data, m->cfg, m->env->seed, m->env->rec);
     }
     m->running = rv == 0;
     return rv;
@@ -105,9 +105,9 @@ int quic_mux_start(struct quic_mux *m, ns_t now)
 
 /* ---- flows begin and end ---- */
 
-static ns_t data_start(const struct quic_mux *m)
+static ns_t data_deadline(const struct quic_mux *m)
 {
-    return m->running && m->has_data && !m->data.started ? m->cfg->data_start : NS_NEVER;
+    return m->running && m->has_data ? quic_channels_deadline(&m->data) : NS_NEVER;
 }
 
 /* When media becomes too old to be sent although nothing could be written meanwhile. */
@@ -133,11 +133,11 @@ static int run_flows(struct quic_mux *m, ns_t now)
 {
     int rv = 0;
 
-    if (!m->cc && ns_min(data_start(m), media_deadline(m)) <= now) {
+    if (!m->cc && ns_min(data_deadline(m), media_deadline(m)) <= now) {
         rv = quic_mux_rate_start(m, now);
     }
-    if (rv == 0 && data_start(m) <= now) {
-        rv = quic_data_tx_start(&m->data, now);
+    if (rv == 0 && data_deadline(m) <= now) {
+        rv = quic_channels_run(&m->data, now);
         quic_mux_rate_update(m, now);
     }
     if (rv == 0 && media_deadline(m) <= now) {
@@ -157,7 +157,7 @@ int quic_mux_stop(struct quic_mux *m, ns_t now)
     m->idle = false;
     if (m->has_data) {
         struct quic_current *before = quic_current_enter(&m->conn->current, now);
-        rv = quic_data_tx_close(&m->data, m->conn->conn, now);
+        rv = quic_channels_close(&m->data, m->conn->conn, now);
         quic_current_leave(before);
     }
     return rv;
@@ -166,7 +166,7 @@ int quic_mux_stop(struct quic_mux *m, ns_t now)
 bool quic_mux_drained(const struct quic_mux *m)
 {
     return (!m->has_media || !quic_media_tx_head(&m->media)) &&
-           (!m->has_data || !m->data.started || m->data.unacked == 0);
+           (!m->has_data || quic_channels_unacked(&m->data) == 0);
 }
 
 /* ---- what the connection reports ---- */
@@ -204,7 +204,7 @@ void quic_mux_stream_closed(struct quic_mux *m, void *user)
     if (s->class == QUIC_CLASS_MEDIA) {
         quic_media_tx_closed(&m->media, user, m->conn->stream_reset);
     } else {
-        quic_data_tx_closed(&m->data, user);
+        quic_data_tx_closed(((struct quic_data_message *)user)->owner, user);
     }
 }
 
@@ -300,7 +300,7 @@ int quic_mux_poll(struct quic_mux *m, struct dgram *out, ns_t now)
 
 ns_t quic_mux_deadline(const struct quic_mux *m, ns_t now)
 {
-    ns_t t = ns_min(ns_min(data_start(m), media_deadline(m)), media_expiry(m));
+    ns_t t = ns_min(ns_min(data_deadline(m), media_deadline(m)), media_expiry(m));
 
     t = ns_min(t, ns_min(step_deadline(m), breaker_deadline(m)));
     if (m->cc) {
@@ -349,9 +349,7 @@ void quic_mux_counters(const struct quic_mux *m)
     counter(m, "media-streams-cancelled", m->media.cancelled);
     counter(m, "media-streams-stopped", m->media.stopped);
     counter(m, "media-too-large", m->media_too_large);
-    counter(m, "data-streams-blocked", m->data.blocked);
-    counter(m, "data-messages", m->data.messages);
-    counter(m, "data-bytes", m->data.bytes);
+    quic_channels_counters(&m->data, m->env->rec);
     counter(m, "probe-packets", m->probe_packets);
     counter(m, "padding-packets", m->padding_packets);
     counter(m, "packets-lost", m->sent.lost);

@@ -15,8 +15,8 @@
 
 #include "agents/cc/cc.h"
 #include "agents/cc/pacer.h"
+#include "agents/quic/quic_channels.h"
 #include "agents/quic/quic_conn.h"
-#include "agents/quic/quic_data_tx.h"
 #include "agents/quic/quic_media_tx.h"
 #include "agents/quic/quic_sent.h"
 
@@ -36,7 +36,7 @@ struct quic_mux {
     const struct agent_env *env;
     struct quic_conn *conn;
     struct quic_media_tx media;
-    struct quic_data_tx data;
+    struct quic_channels data;
     bool has_media, has_data; /* configured */
     bool running;             /* the handshake is done, the end has not begun */
     bool idle; /* the last write found nothing to send; what happens next may change that */

@@ -46,8 +46,9 @@ int quic_mux_rate_start(struct quic_mux *m, ns_t now)
 static bool data_is_active(const struct quic_mux *m)
 {
     return m->has_data && m->running &&
-           (quic_data_tx_unsent(&m->data) ||
-            (m->data.unacked && quic_internals_has_lost(m->conn->conn, QUIC_CLASS_DATA)));
+           (quic_channels_greedy(&m->data) ||
+            (quic_channels_greedy_unacked(&m->data) &&
+             quic_internals_has_lost(m->conn->conn, QUIC_CLASS_DATA)));
 }
 
 static void record_rate(struct quic_mux *m, bps_t target, bool forced, ns_t now)

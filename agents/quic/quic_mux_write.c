@@ -205,7 +205,7 @@ static void put_data(struct build *b)
     struct quic_data_message *d;
     size_t taken;
 
-    while (!b->over && (d = quic_data_tx_head(&m->data))) {
+    while (!b->over && (d = quic_channels_head(&m->data))) {
         enum put put = put_stream(b, d->stream_id, d->data + d->sent, d->len - d->sent, &taken);
         if (put == PUT_BLOCKED) {
             return;
@@ -214,7 +214,21 @@ static void put_data(struct build *b)
             taken = d->len - d->sent;
         }
         m->data_bytes += (int64_t)taken;
-        quic_data_tx_sent(&m->data, taken, b->now);
+        quic_data_tx_sent(d->owner, taken, b->now);
+    }
+}
+
+/* New data is not kept back by lost data of less important channels. */
+static void write_data(struct build *b)
+{
+    struct quic_mux *m = b->m;
+    const struct quic_data_message *d = quic_channels_head(&m->data);
+    struct quic_internals_hidden hidden;
+
+    if (d) {
+        quic_internals_hide_behind(m->conn->conn, d->stream.rank, &hidden);
+        put_data(b);
+        quic_internals_unhide(&hidden);
     }
 }
 
@@ -274,7 +288,7 @@ static void fill(struct build *b)
             put_data(b);
         }
     } else {
-        put_data(b);
+        write_data(b);
     }
     if (!b->over && !b->open) {
         settle(b, ngtcp2_conn_write_pkt(m->conn->conn, NULL, NULL, b->out, b->cap,
@@ -321,7 +335,7 @@ int quic_mux_write(struct quic_mux *m, struct dgram *out, ns_t now)
         quic_media_tx_expire(&m->media, conn, m->pacer.rate, m->media_rate, now);
     }
     if (allowed && m->has_data) {
-        rv = quic_data_tx_prepare(&m->data, conn, b.cap, now);
+        rv = quic_channels_prepare(&m->data, conn, b.cap, now);
     }
     if (rv) {
         return rv;
@@ -361,7 +375,7 @@ bool quic_mux_write_wanted(const struct quic_mux *m)
         return false;
     }
     return m->pacer.probing || (m->has_media && quic_media_tx_head(&m->media)) ||
-           (m->has_data && m->data.started && (m->data.queue.head || !m->data.finished)) ||
+           (m->has_data && quic_channels_waiting(&m->data)) ||
            quic_internals_has_lost(m->conn->conn, QUIC_CLASS_MEDIA) ||
            quic_internals_has_lost(m->conn->conn, QUIC_CLASS_DATA);
 }

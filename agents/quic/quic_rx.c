@@ -9,8 +9,10 @@
 #include <string.h>
 
 #define FIRST_CAP_BYTES 2048
-/* All messages under way together: our own sender has one or two of them on the wire. */
-#define HELD_BYTES_MAX (2 * (size_t)QUIC_DATA_MESSAGE_MAX)
+/* All messages under way together: even of the largest, what is on the wire belongs to two or
+ * three.
+ */
+#define HELD_BYTES_MAX (3 * (size_t)QUIC_DATA_MESSAGE_MAX)
 
 enum kind { KIND_UNKNOWN, KIND_MEDIA, KIND_DATA };
 
@@ -27,7 +29,9 @@ struct quic_rx_stream {
     uint8_t *bytes;
     size_t len, cap;
     struct qdc_header header;
-    size_t header_len; /* 0: not complete yet */
+    size_t header_len;            /* 0: not complete yet */
+    struct quic_data_rx *channel; /* known with the header */
+    bool ended;                   /* the message is complete */
 };
 
 int quic_rx_init(struct quic_rx *r, struct quic_conn *conn)
@@ -39,8 +43,8 @@ int quic_rx_init(struct quic_rx *r, struct quic_conn *conn)
     memset(r, 0, sizeof *r);
     r->conn = conn;
     rv = playout_new(&r->playout, &cfg);
-    if (rv == 0) {
-        rv = quic_data_rx_init(&r->data, conn->env->rec);
+    for (size_t i = 0; rv == 0 && i < AGENT_CHANNELS_MAX; i++) {
+        rv = quic_data_rx_init(&r->data[i], quic_agent_channel_id(i), conn->env->rec);
     }
     if (rv) {
         quic_rx_fini(r);
@@ -71,7 +75,9 @@ void quic_rx_fini(struct quic_rx *r)
     }
     playout_free(r->playout);
     r->playout = NULL;
-    quic_data_rx_fini(&r->data);
+    for (size_t i = 0; i < AGENT_CHANNELS_MAX; i++) {
+        quic_data_rx_fini(&r->data[i]);
+    }
 }
 
 static int breach(struct quic_rx *r, uint64_t *count, enum roq_error code, const char *reason)
@@ -155,20 +161,47 @@ static int media_bytes(struct quic_rx *r, struct quic_rx_stream *s, bool fin, co
 
 /* ---- data ---- */
 
-static int data_message(struct quic_rx *r, struct quic_rx_stream *s)
+/* The channel with this identifier, or NULL. */
+static struct quic_data_rx *channel(struct quic_rx *r, uint64_t id)
 {
-    int rv = quic_data_rx_message(&r->data, &s->header, s->bytes, s->len, s->header_len,
-                                  r->conn->current.now);
+    for (size_t i = 0; i < AGENT_CHANNELS_MAX; i++) {
+        if ((uint64_t)r->data[i].id == id) {
+            return &r->data[i];
+        }
+    }
+    return NULL;
+}
 
-    r->held_bytes -= s->len;
-    s->bytes = NULL; /* taken over */
-    s->len = s->cap = 0;
+/* What a data channel has said of the peer's messages. */
+static int data_result(struct quic_rx *r, int rv)
+{
     if (rv == 0) {
         return 0;
     }
     return rv == ERR_NOMEM ? out_of_memory(r)
                            : breach(r, &r->bad_transfer, ROQ_GENERAL_ERROR,
                                     "peer's data-channel messages are no transfer");
+}
+
+static int data_message(struct quic_rx *r, struct quic_rx_stream *s)
+{
+    uint8_t *bytes = s->bytes;
+    size_t len = s->len;
+
+    r->held_bytes -= len;
+    s->bytes = NULL; /* taken over */
+    s->len = s->cap = 0;
+    return data_result(r, quic_data_rx_message(s->channel, &s->header, bytes, len, s->header_len,
+                                               r->conn->current.now));
+}
+
+static int data_header(struct quic_rx *r, struct quic_rx_stream *s)
+{
+    s->channel = channel(r, s->header.channel);
+    if (!s->channel) {
+        return unknown_flow(r);
+    }
+    return quic_data_rx_header(s->channel, &s->header, r->conn->current.now) ? bad_numbering(r) : 0;
 }
 
 static int data_bytes(struct quic_rx *r, struct quic_rx_stream *s, bool fin)
@@ -182,11 +215,11 @@ static int data_bytes(struct quic_rx *r, struct quic_rx_stream *s, bool fin)
             return bad_framing(r);
         }
         s->header_len = (size_t)n;
-        n = quic_data_rx_header(&r->data, &s->header, r->conn->current.now);
-        if (n) {
-            return n == ERR_MALFORMED ? bad_numbering(r) : unknown_flow(r);
+        if (data_header(r, s) != 0) {
+            return -1;
         }
     }
+    s->ended = fin;
     return fin ? data_message(r, s) : 0;
 }
 
@@ -283,16 +316,27 @@ int quic_rx_stream_data(struct quic_rx *r, void **user, bool fin, const uint8_t 
 
 void quic_rx_stream_closed(struct quic_rx *r, void *user)
 {
-    if (user) {
-        stream_free(r, user);
+    struct quic_rx_stream *s = user;
+
+    if (!s) {
+        return;
     }
+    if (s->channel && !s->ended && !r->conn->failed) {
+        data_result(r, quic_data_rx_reset(s->channel, &s->header, r->conn->current.now));
+    }
+    stream_free(r, s);
 }
 
 /* ---- time ---- */
 
 ns_t quic_rx_deadline(const struct quic_rx *r)
 {
-    return playout_deadline(r->playout);
+    ns_t t = playout_deadline(r->playout);
+
+    for (size_t i = 0; i < AGENT_CHANNELS_MAX; i++) {
+        t = ns_min(t, quic_data_rx_deadline(&r->data[i]));
+    }
+    return t;
 }
 
 /* Tells the sender which streams carry nothing but frames that can no longer be played. */
@@ -317,12 +361,33 @@ void quic_rx_expire(struct quic_rx *r, ns_t now)
     if (playout_next(r->playout) != r->looked_at && r->conn->conn) {
         stop_unwanted(r);
     }
+    for (size_t i = 0; i < AGENT_CHANNELS_MAX; i++) {
+        data_result(r, quic_data_rx_expire(&r->data[i], now));
+    }
     quic_current_leave(before);
 }
 
 static void counter(const struct quic_rx *r, const char *name, uint64_t value)
 {
     record_put_named(r->conn->env->rec, RECORD_COUNTER, name, (int64_t)value);
+}
+
+static void data_counters(const struct quic_rx *r)
+{
+    uint64_t messages = 0, bytes = 0, reset = 0, passed_over = 0, late = 0;
+
+    for (size_t i = 0; i < AGENT_CHANNELS_MAX; i++) {
+        messages += r->data[i].messages;
+        bytes += (uint64_t)quic_data_rx_bytes(&r->data[i]);
+        reset += r->data[i].reset;
+        passed_over += r->data[i].passed_over;
+        late += r->data[i].late;
+    }
+    counter(r, "data-messages", messages);
+    counter(r, "data-bytes", bytes);
+    counter(r, "data-messages-reset", reset);
+    counter(r, "data-gaps-passed-over", passed_over);
+    counter(r, "data-messages-late", late);
 }
 
 void quic_rx_counters(const struct quic_rx *r)
@@ -340,8 +405,7 @@ void quic_rx_counters(const struct quic_rx *r)
     counter(r, "media-streams-stopped", r->stopped);
     counter(r, "media-freezes", p.freezes);
     counter(r, "media-freeze-ns", (uint64_t)p.freeze_total);
-    counter(r, "data-messages", r->data.messages);
-    counter(r, "data-bytes", (uint64_t)bulk_sink_bytes(r->data.sink));
+    data_counters(r);
     counter(r, "unknown-flow-ids", r->unknown_flow_ids);
     counter(r, "bad-framing", r->bad_framing);
     counter(r, "bad-transfer", r->bad_transfer);
