@@ -342,6 +342,7 @@ static int make_client(struct quic_conn *c, ns_t now)
     rv = ngtcp2_conn_client_new(&c->conn, &dcid, &scid, &c->path, NGTCP2_PROTO_VER_V1, &callbacks,
                                 &settings, &params, NULL, c);
     if (rv) {
+        c->conn = NULL; /* it points to what is freed already */
         return ERR_NOMEM;
     }
     rv = make_tls(c);
@@ -382,6 +383,7 @@ static int make_server(struct quic_conn *c, const ngtcp2_pkt_hd *hd, ns_t now)
     random_cid(c, &scid);
     if (ngtcp2_conn_server_new(&c->conn, &hd->scid, &scid, &c->path, hd->version, &callbacks,
                                &settings, &params, NULL, c) != 0) {
+        c->conn = NULL; /* it points to what is freed already */
         return ERR_NOMEM;
     }
     return make_tls(c);
