@@ -50,6 +50,7 @@ PREFIX := $(shell scripts/deps.sh --prefix)
 DEPS   := $(PREFIX)/DONE
 DEPS_A := $(addprefix $(PREFIX)/lib/,libngtcp2_crypto_wolfssl.a libngtcp2.a libwolfssl.a)
 QUIC_CPPFLAGS  := -DWOLFSSL_USER_SETTINGS -DNGTCP2_STATICLIB -isystem $(PREFIX)/include
+WOLFSSL_ROOMS  := agents/tls/% agents/quic/% agents/webrtc/%
 # Only files named *_internals.c may look inside ngtcp2; config.h there makes layouts agree.
 INNER_CPPFLAGS := -DHAVE_CONFIG_H -isystem $(PREFIX)/include/ngtcp2-private
 NL_CPPFLAGS     = $(shell pkg-config --cflags-only-I libnl-3.0 libnl-route-3.0 | sed 's/-I/-isystem /g')
@@ -102,7 +103,7 @@ $(if $(BUILDING),$(eval $(call record,$(O)/flags,$(CC) $(ALL_CPPFLAGS) $(ALL_CFL
 
 # ---- objects ----
 
-ROOM_CPPFLAGS = $(if $(filter agents/quic/% agents/webrtc/%,$<),$(QUIC_CPPFLAGS)) \
+ROOM_CPPFLAGS = $(if $(filter $(WOLFSSL_ROOMS),$<),$(QUIC_CPPFLAGS)) \
 	$(if $(filter agents/quic/%,$<),$(if $(filter %_internals.c,$<),$(INNER_CPPFLAGS))) \
 	$(if $(filter testbed/netns/%,$<),$(NL_CPPFLAGS))
 
@@ -110,7 +111,7 @@ $(O)/%.o: %.c $(O)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(CC) $(ALL_CPPFLAGS) $(ROOM_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 
-$(patsubst %.c,$(O)/%.o,$(filter agents/quic/% agents/webrtc/%,$(SRC))): $(DEPS)
+$(patsubst %.c,$(O)/%.o,$(filter $(WOLFSSL_ROOMS),$(SRC))): $(DEPS)
 
 $(DEPS):
 	@echo '  DEPS  wolfSSL and ngtcp2 (once per machine, about a minute)'
@@ -118,16 +119,19 @@ $(DEPS):
 
 # ---- programs and tests ----
 
-# The QUIC agent extends ngtcp2 by wrapping some of its functions; every wrapper found in its
-# sources is switched on here, for whatever links that agent.
-QUIC_WRAP = $(patsubst __wrap_%,-Wl$(comma)--wrap=%,$(sort $(shell \
-	grep -oh '__wrap_ngtcp2_[a-z0-9_]*' $(wildcard agents/quic/*.c) /dev/null)))
+# The agents change ngtcp2 and usrsctp by wrapping some of their functions; every wrapper found in
+# the agents' sources is switched on here, for whatever links them.
+WRAPPED = $(patsubst __wrap_%,-Wl$(comma)--wrap=%,$(sort $(shell \
+	grep -oh '__wrap_[a-z0-9_]*' $(wildcard agents/quic/*.c agents/webrtc/*.c) /dev/null)))
 comma := ,
 
+# usrsctp as an archive, since only then its functions can be wrapped.
+WEBRTC_LIBS = $(shell pkg-config --variable=libdir usrsctp)/libusrsctp.a -lsrtp2
+
 SYS_LIBS  := -lfyaml -ljansson -lgsl -lgslcblas -lsqlite3 -lnl-route-3 -lnl-3 -lpcap -lxxhash -lm
-LINK_quic  = $(QUIC_WRAP) -Wl,--start-group $(2) $(DEPS_A) -Wl,--end-group $(SYS_LIBS)
-LINK_agents   = $(call LINK_quic,,$(LIB_agents))
-LINK_testbed  = $(call LINK_quic,,$(LIB_testbed) $(LIB_agents))
+LINK_stacks = $(WRAPPED) -Wl,--start-group $(1) $(DEPS_A) -Wl,--end-group $(WEBRTC_LIBS) $(SYS_LIBS)
+LINK_agents   = $(call LINK_stacks,$(LIB_agents))
+LINK_testbed  = $(call LINK_stacks,$(LIB_testbed) $(LIB_agents))
 LINK_analysis = $(LIB_analysis) $(LIB_agents) $(SYS_LIBS)
 NEED_agents   := $(LIB_agents) $(DEPS)
 NEED_testbed  := $(LIB_testbed) $(LIB_agents) $(DEPS)

@@ -12,8 +12,9 @@ agents/record/*       agents/base/*
 agents/rtp/*          agents/base/*
 agents/media/*        agents/base/* agents/record/* agents/rtp/*
 agents/cc/*           agents/base/*
-agents/quic/*         agents/base/* agents/record/* agents/rtp/* agents/media/* agents/cc/* agents/agent*.h
-agents/webrtc/*       agents/base/* agents/record/* agents/rtp/* agents/media/* agents/cc/* agents/agent*.h
+agents/tls/*          agents/base/*
+agents/quic/*         agents/tls/* agents/base/* agents/record/* agents/rtp/* agents/media/* agents/cc/* agents/agent*.h
+agents/webrtc/*       agents/tls/* agents/base/* agents/record/* agents/rtp/* agents/media/* agents/cc/* agents/agent*.h
 agents/io/*           agents/*
 agents/*.h            agents/base/* agents/record/* agents/rtp/* agents/media/* agents/cc/* agents/agent*.h
 agents/*.c            agents/*
@@ -33,7 +34,7 @@ analysis/*            agents/base/* analysis/*
 # Which of our files may see an outside library: its headers, then the files.
 LIBRARIES='
 ngtcp2*               agents/quic/*
-wolfssl/*             agents/quic/*tls* agents/quic/*crypto* agents/webrtc/*tls*
+wolfssl/*             agents/tls/* agents/quic/*tls* agents/quic/*crypto* agents/webrtc/*tls*
 srtp2/*               agents/webrtc/*
 usrsctp*              agents/webrtc/*
 netlink/*             testbed/netns/*

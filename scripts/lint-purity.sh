@@ -9,7 +9,7 @@ set -euo pipefail
 export LC_ALL=C
 
 objdir=${1:-build/plain}
-rooms="agents/base agents/record agents/media agents/rtp agents/cc agents/quic agents/webrtc
+rooms="agents/base agents/record agents/media agents/rtp agents/cc agents/tls agents/quic agents/webrtc
     testbed/scenario testbed/topology testbed/link testbed/sim"
 banned='clock_gettime|gettimeofday|time|ftime|timespec_get|clock|clock_nanosleep|nanosleep|usleep'
 banned+='|sleep|socket|bind|connect|send|sendto|sendmsg|sendmmsg|recv|recvfrom|recvmsg|recvmmsg'

@@ -8,13 +8,14 @@
 #ifndef AGENTS_QUIC_QUIC_TLS_H
 #define AGENTS_QUIC_QUIC_TLS_H
 
+#include "agents/tls/tls_identity.h"
+
 #include <ngtcp2/ngtcp2_crypto.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define QUIC_TLS_FINGERPRINT_BYTES 32 /* SHA-256 of the DER certificate */
-#define QUIC_TLS_KEYLOG_LINE_MAX 256
+#define QUIC_TLS_FINGERPRINT_BYTES TLS_FINGERPRINT_BYTES
 
 struct quic_tls;
 
