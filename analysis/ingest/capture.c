@@ -7,6 +7,7 @@
 #include "analysis/ingest/udp.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pcap/pcap.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 
 #define STREAM_BUFFER_BYTES (256 * 1024)
 #define TRACE_FIRST_ROOM 1024
+#define STAMP_LAST_S (INT64_MAX / 2 / NS_PER_S) /* the year 2116 */
 
 static bool same_ip(const struct addr *a, const struct addr *b)
 {
@@ -63,6 +65,10 @@ static int take(struct capture *c, const struct capture_hosts *hosts, enum udp_l
         c->others++;
         return 0;
     }
+    /* pcapng has stamps of 64 bits in units of its own */
+    if (header->ts.tv_sec < 0 || header->ts.tv_sec > STAMP_LAST_S) {
+        return ERR_MALFORMED;
+    }
     if (d.captured_bytes < d.payload_bytes) {
         c->cut++;
         return 0;
@@ -73,6 +79,11 @@ static int take(struct capture *c, const struct capture_hosts *hosts, enum udp_l
                                               .digest = digest64(d.payload, d.payload_bytes),
                                               .ip_bytes = d.ip_bytes,
                                               .ecn = d.ecn});
+}
+
+static uint64_t packets(const struct capture *c)
+{
+    return c->others + c->cut + c->traces[0].count + c->traces[1].count;
 }
 
 static int read_all(struct capture *c, pcap_t *pcap, const struct capture_hosts *hosts,
@@ -92,14 +103,13 @@ static int read_all(struct capture *c, pcap_t *pcap, const struct capture_hosts 
         rc = take(c, hosts, link, header, frame);
     }
     if (rc) {
-        return fault_set(f, rc, "%s: out of memory", name);
+        return fault_set(f, rc, "%s: after packet %" PRIu64 ": %s", name, packets(c),
+                         rc == ERR_MALFORMED ? "its time stamp is out of range" : err_text(rc));
     }
     if (got == PCAP_ERROR) {
         start = ftell(pcap_file(pcap));
-        return fault_set(
-            f, ERR_MALFORMED, "%s: after packet %llu, by byte %ld: %s", name,
-            (unsigned long long)(c->others + c->cut + c->traces[0].count + c->traces[1].count),
-            start, pcap_geterr(pcap));
+        return fault_set(f, ERR_MALFORMED, "%s: after packet %" PRIu64 ", by byte %ld: %s", name,
+                         packets(c), start, pcap_geterr(pcap));
     }
     return 0;
 }

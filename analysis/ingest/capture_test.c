@@ -127,6 +127,68 @@ static void test_snapped_packets(void **state)
     free(b.data);
 }
 
+/* A pcapng file (draft-ietf-opsawg-pcapng) with one packet and stamps in whole seconds. */
+static struct bytes one_at(uint64_t seconds)
+{
+    struct bytes b;
+    FILE *f = open_memstream(&b.data, &b.len);
+    uint8_t frame[1600] = {0};
+    uint32_t len = (uint32_t)run_folder_frame(frame, sizeof frame, false, 9, 100);
+    uint32_t padding = (4 - len % 4) % 4;
+    const uint32_t before[] = {0x0a0d0d0a,
+                               28,
+                               0x1a2b3c4d,
+                               1,
+                               UINT32_MAX,
+                               UINT32_MAX,
+                               28, /* section header, of unknown length */
+                               1,
+                               32,
+                               1,
+                               65535,
+                               1 << 16 | 9,
+                               0,
+                               0,
+                               32, /* interface: Ethernet, if_tsresol 10^0 */
+                               6,
+                               32 + len + padding,
+                               0,
+                               (uint32_t)(seconds >> 32),
+                               (uint32_t)seconds,
+                               len,
+                               len}; /* enhanced packet */
+
+    for (size_t i = 0; i < sizeof before / sizeof before[0]; i++) {
+        run_folder_field(f, before[i], 4, false);
+    }
+    fwrite(frame, 1, len + padding, f);
+    run_folder_field(f, 32 + len + padding, 4, false);
+    fclose(f);
+    return b;
+}
+
+static void test_stamps_out_of_range(void **state)
+{
+    static const uint64_t beyond[] = {INT64_MAX, UINT64_MAX, (uint64_t)INT64_MAX / NS_PER_S,
+                                      UINT64_C(1) << 40};
+    struct bytes b = one_at(1700000000);
+    struct capture c;
+    struct fault f;
+
+    (void)state;
+    assert_int_equal(parse(&c, &b, b.len, &f), 0);
+    assert_int_equal(c.traces[CAPTURE_FORWARD].count, 1);
+    assert_int_equal(c.traces[CAPTURE_FORWARD].packets[0].wall_ns, 1700000000 * NS_PER_S);
+    capture_fini(&c);
+    free(b.data);
+    for (size_t i = 0; i < sizeof beyond / sizeof beyond[0]; i++) {
+        b = one_at(beyond[i]);
+        assert_int_equal(parse(&c, &b, b.len, &f), ERR_MALFORMED);
+        assert_string_equal(f.text, "f.pcap: after packet 0: its time stamp is out of range");
+        free(b.data);
+    }
+}
+
 static void test_no_capture(void **state)
 {
     char text[] = "this is not a capture at all";
@@ -194,6 +256,7 @@ int main(void)
         cmocka_unit_test(test_every_cut_is_noticed),
         cmocka_unit_test(test_other_traffic_is_counted_only),
         cmocka_unit_test(test_snapped_packets),
+        cmocka_unit_test(test_stamps_out_of_range),
         cmocka_unit_test(test_no_capture),
         cmocka_unit_test(test_udp_v4),
         cmocka_unit_test(test_udp_v6),

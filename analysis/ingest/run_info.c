@@ -6,8 +6,11 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define TIME_LAST (INT64_MAX / 2) /* ns; the year 2116 by the wall clock */
 
 static int parse_host(struct addr *a, const char *text)
 {
@@ -25,6 +28,12 @@ static int parse_host(struct addr *a, const char *text)
 static bool present(const json_t *v)
 {
     return v && !json_is_null(v);
+}
+
+/* Whether it can be reckoned with: any two may be added or subtracted. */
+static bool in_time(int64_t t)
+{
+    return t >= 0 && t <= TIME_LAST;
 }
 
 static int unpack_flows(struct run_info *r, json_error_t *e)
@@ -62,6 +71,11 @@ static int unpack_times(struct run_info *r, json_error_t *e)
                        "monotonic_end_ns", &mono[1], "duration_ns", &duration)) {
         return ERR_MALFORMED;
     }
+    if (!in_time(wall[0]) || !in_time(wall[1]) || !in_time(mono[0]) || !in_time(mono[1]) ||
+        !in_time(duration)) {
+        snprintf(e->text, sizeof e->text, "clock or duration_ns is out of range");
+        return ERR_MALFORMED;
+    }
     r->wall_start_ns = wall[0];
     if (wall[1] > wall[0] && mono[1] > mono[0]) {
         r->wall_elapsed = wall[1] - wall[0];
@@ -94,8 +108,10 @@ static int unpack(struct run_info *r, const char *name, struct fault *f)
         return fault_set(f, ERR_MALFORMED, "%s: hosts: \"%s\" or \"%s\" is not an IP address", name,
                          sender, receiver);
     }
-    if (rate < 0 || port < 0 || port > UINT16_MAX || share < 0 || share > 1000000) {
-        return fault_set(f, ERR_MALFORMED, "%s: rate_bps, port or share_ppm is out of range", name);
+    if (rate < 0 || !in_time(delay) || port < 0 || port > UINT16_MAX || share < 0 ||
+        share > 1000000) {
+        return fault_set(f, ERR_MALFORMED,
+                         "%s: rate_bps, delay_ns, port or share_ppm is out of range", name);
     }
     r->hosts.receiver.port = (uint16_t)port;
     return 0;

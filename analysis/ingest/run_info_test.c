@@ -3,9 +3,11 @@
 
 #include "agents/base/err.h"
 
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -54,6 +56,34 @@ static void refused(const char *text, const char *what)
     assert_null(r.root);
 }
 
+/* A manifest with these clock readings, duration and delay. */
+static void refused_times(int64_t wall_start, int64_t wall_end, int64_t mono_end, int64_t duration,
+                          int64_t delay, const char *what)
+{
+    char text[512];
+
+    snprintf(text, sizeof text,
+             "{\"name\":\"a\",\"plan\":\"p\",\"stack\":\"quic\",\"link\":\"sim\",\"path\":"
+             "{\"rate_bps\":1,\"delay_ns\":%" PRId64
+             "},\"hosts\":{\"sender\":\"10.0.0.2\",\"receiver\":\"10.0.0.1\",\"port\":1},"
+             "\"flows\":{},\"clock\":{\"wall_start_ns\":%" PRId64 ",\"wall_end_ns\":%" PRId64
+             ",\"monotonic_start_ns\":1,\"monotonic_end_ns\":%" PRId64 "},\"duration_ns\":%" PRId64
+             "}",
+             delay, wall_start, wall_end, mono_end, duration);
+    refused(text, what);
+}
+
+static void test_times_out_of_range(void **state)
+{
+    (void)state;
+    refused_times(-INT64_MAX, INT64_MAX, 2, 1, 0, "clock or duration_ns");
+    refused_times(WALL, INT64_MAX, 2, 1, 0, "clock or duration_ns");
+    refused_times(WALL, WALL + 1, -INT64_MAX, 1, 0, "clock or duration_ns");
+    refused_times(WALL, WALL + 1, 2, INT64_MAX, 0, "clock or duration_ns");
+    refused_times(WALL, WALL + 1, 2, -1, 0, "clock or duration_ns");
+    refused_times(WALL, WALL + 1, 2, 1, -1, "delay_ns");
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
@@ -73,6 +103,7 @@ int main(void)
         cmocka_unit_test(test_slewed_clock_is_straightened),
         cmocka_unit_test(test_stepped_clock_is_left_alone),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_times_out_of_range),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
