@@ -172,6 +172,7 @@ uint64_t udp_sock_drops(const struct udp_sock *s)
 static void read_control(struct udp_sock *s, struct msghdr *m, struct dgram *d)
 {
     struct timespec stamp;
+    int class;
 
     for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
         if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_TIMESTAMPNS) {
@@ -179,9 +180,11 @@ static void read_control(struct udp_sock *s, struct msghdr *m, struct dgram *d)
             d->arrival = clock_from_timespec(&stamp);
         } else if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SO_RXQ_OVFL) {
             memcpy(&s->overflows, CMSG_DATA(c), sizeof s->overflows);
-        } else if ((c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_TOS) ||
-                   (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_TCLASS)) {
-            d->ecn = *CMSG_DATA(c) & ECN_MASK; /* IPv6 sends an int: low byte first on both */
+        } else if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_TOS) {
+            d->ecn = *CMSG_DATA(c) & ECN_MASK; /* one byte; IPv6 has an int (RFC 3542) */
+        } else if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_TCLASS) {
+            memcpy(&class, CMSG_DATA(c), sizeof class);
+            d->ecn = (uint8_t) class & ECN_MASK;
         }
     }
 }

@@ -31,7 +31,8 @@
 
 static int refused(struct message *m, const char *what, int nl_error)
 {
-    return message_set(m, ERR_OS, "cannot %s: %s", what, nl_geterror(nl_error));
+    return message_set(m, ERR_OS, "cannot %s: %s%s", what, nl_geterror(nl_error),
+                       nl_error == -NLE_PERM ? " (needs CAP_NET_ADMIN)" : "");
 }
 
 static int no_memory(struct message *m)

@@ -21,6 +21,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -29,6 +30,7 @@
 
 #define PORT 4000
 #define CLEAN_LIMIT NS_PER_S
+#define WIRE_DESCRIPTORS 4 /* epoll, timer and two sockets */
 
 static const struct shape_path usual = {
     .rate = 5000000, .delay = 10 * NS_PER_MS, .queue_bytes = 187500};
@@ -280,6 +282,38 @@ static void test_captures_wait_for_a_slow_path(void **state)
     path_close(&p);
 }
 
+/* However few descriptors are left, the wire says that it is they that are missing. */
+static void test_too_few_descriptors(void **state)
+{
+    struct rlimit before, few;
+    struct chain *c;
+    struct topology t;
+    int first;
+
+    (void)state;
+    need_namespaces();
+    assert_int_equal(topology_init(&t, TOPOLOGY_WIRE, &usual, &m), 0);
+    assert_int_equal(chain_up(&c, &t, &m), 0);
+    first = dup(0);
+    assert_true(first >= 0);
+    close(first);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    for (int left = 0; left <= WIRE_DESCRIPTORS; left++) {
+        int rc;
+
+        few = before;
+        few.rlim_cur = (rlim_t)(first + left);
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+        rc = netns_wire_try(c, &m);
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+        assert_int_equal(rc, left < WIRE_DESCRIPTORS ? ERR_OS : 0);
+        if (rc && !strstr(m.text, "Too many open files")) {
+            fail_msg("with %d: %s", left, m.text);
+        }
+    }
+    chain_down(c);
+}
+
 /* ---- SIGKILL ---- */
 
 /* What the victim says of itself, in memory shared with the test. */
@@ -433,6 +467,7 @@ int main(void)
         cmocka_unit_test(test_delay),
         cmocka_unit_test(test_small_and_slow_paths),
         cmocka_unit_test(test_captures_wait_for_a_slow_path),
+        cmocka_unit_test(test_too_few_descriptors),
         cmocka_unit_test(test_sigkill_leaves_nothing),
         cmocka_unit_test(test_two_paths_at_once),
         cmocka_unit_test(test_probe_tells_the_truth),

@@ -12,9 +12,11 @@
 #include <net/if.h>
 #include <sched.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -70,18 +72,23 @@ static void enlarge(int fd, int forced, int plain)
 static int open_side(struct side *s, const char *name, struct message *m)
 {
     struct sockaddr_ll address = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL)};
+    struct ifreq r = {0};
     int on = 1;
 
     /* No protocol yet: nothing is received before the socket is bound to its interface. */
     s->fd = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (s->fd < 0) {
-        return failed(m, "packet socket");
+        return failed(m, errno == EPERM ? "packet socket (needs CAP_NET_RAW)" : "packet socket");
     }
     enlarge(s->fd, SO_RCVBUFFORCE, SO_RCVBUF);
     enlarge(s->fd, SO_SNDBUFFORCE, SO_SNDBUF);
-    address.sll_ifindex = (int)if_nametoindex(name);
-    if (!address.sll_ifindex ||
-        setsockopt(s->fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &on, sizeof on) ||
+    snprintf(r.ifr_name, sizeof r.ifr_name, "%s", name);
+    /* if_nametoindex would need a socket of its own and hide why it got none. */
+    if (ioctl(s->fd, SIOCGIFINDEX, &r)) {
+        return failed(m, name);
+    }
+    address.sll_ifindex = r.ifr_ifindex;
+    if (setsockopt(s->fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &on, sizeof on) ||
         setsockopt(s->fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on) ||
         bind(s->fd, (struct sockaddr *)&address, sizeof address)) {
         return failed(m, name);
