@@ -2,6 +2,7 @@
 #include "analysis/report/plan.h"
 
 #include "agents/base/err.h"
+#include "agents/base/utf8.h"
 #include "analysis/metrics/reduce.h"
 
 #include <dirent.h>
@@ -133,6 +134,7 @@ static int load_run(struct plan_results *p, struct plan_result_run *r, bool agai
         json_decref(r->doc);
         r->doc = NULL;
         if (reduce_run(dir, &r->doc, &f)) {
+            utf8_repair(f.text); /* it quotes a path, which may be in any encoding */
             r->doc = unreduced(dir, r->name, f.text);
         }
     }

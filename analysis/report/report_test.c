@@ -287,6 +287,26 @@ static void test_unreducible_run_is_named(void **state)
     contains(x->output, "sender.pcap: after packet 0");
 }
 
+/* The reason quotes the folder's path, which need not be UTF-8; JSON is. */
+static void test_a_folder_in_another_encoding(void **state)
+{
+    struct fixture *x = *state;
+    struct fault f;
+    char path[2 * RUN_FOLDER_PATH_BYTES];
+    size_t len = strlen(x->dir);
+
+    snprintf(path, sizeof path, "%s/caf\xe9", x->dir);
+    assert_int_equal(mkdir(path, 0777), 0);
+    hand_run_write(path, "a-1", "{\"stack\":\"quic\"}", "[]");
+    snprintf(path, sizeof path, "%s/caf\xe9/a-1/sender.pcap", x->dir);
+    assert_int_equal(truncate(path, 100), 0);
+    snprintf(x->dir + len, sizeof x->dir - len, "/caf\xe9");
+    assert_int_equal(make(x, false, NULL, &f), 1);
+    contains(x->output, "invalid: a-1: not-reduced");
+    contains(x->output, "caf?/a-1/sender.pcap");
+    x->dir[len] = '\0';
+}
+
 static void test_no_runs(void **state)
 {
     struct fixture *x = *state;
@@ -328,6 +348,7 @@ int main(void)
         TEST(test_report_is_whole),
         TEST(test_report_of_little),
         TEST(test_unreducible_run_is_named),
+        TEST(test_a_folder_in_another_encoding),
         TEST(test_no_runs),
         cmocka_unit_test(test_every_metric_is_documented),
     };
