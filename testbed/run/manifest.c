@@ -2,6 +2,7 @@
 #include "testbed/run/manifest.h"
 
 #include "agents/base/err.h"
+#include "agents/base/utf8.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -35,18 +36,18 @@ static json_t *time_or_null(ns_t t)
     return t == NS_NEVER ? json_null() : json_integer(t);
 }
 
-/* JSON holds UTF-8 only, but messages quote paths and other programs, and are cut at any byte: what
- * is not UTF-8 keeps its ASCII. */
+/* Messages quote paths and other programs, and are cut at any byte. */
 static json_t *text_json(const char *text, size_t len)
 {
-    json_t *o = json_stringn(text, len);
-    char *ascii = o ? NULL : strndup(text, len);
+    char *copy = strndup(text, len);
+    json_t *o;
 
-    for (char *c = ascii; c && *c; c++) {
-        *c = (signed char)*c < 0 ? '?' : *c;
+    if (!copy) {
+        return NULL;
     }
-    o = ascii ? json_string(ascii) : o;
-    free(ascii);
+    utf8_repair(copy);
+    o = json_string(copy);
+    free(copy);
     return o;
 }
 

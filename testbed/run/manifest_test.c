@@ -255,7 +255,7 @@ static void other_encodings_do_not_lose_the_run(void **state)
     char lone[sizeof m.invalid[0].detail + 2];
 
     (void)state;
-    strcpy(m.sender.error, "/tmp/caf\xe9: no space");
+    strcpy(m.sender.error, "/tmp/caf\xe9: \xc3\xa9");
     m.link_why = "caf\xc3\xa9"; /* proper UTF-8 stays */
     memset(lone, 'x', sizeof lone);
     memcpy(lone + sizeof m.invalid[0].detail - 2, "\xc3\xa9", 3);
@@ -264,7 +264,7 @@ static void other_encodings_do_not_lose_the_run(void **state)
     doc = load();
     assert_string_equal(json_string_value(json_object_get(
                             json_object_get(json_object_get(doc, "agents"), "sender"), "error")),
-                        "/tmp/caf?: no space");
+                        "/tmp/caf?: \xc3\xa9");
     assert_string_equal(json_string_value(json_object_get(doc, "link_why")), "caf\xc3\xa9");
     first = json_array_get(json_object_get(doc, "invalid"), 0);
     assert_non_null(strstr(json_string_value(json_object_get(first, "detail")), "xxx?"));
