@@ -52,6 +52,11 @@ struct cc_state {
 
 /* Google congestion control with libwebrtc's constants. Returns 0, ERR_NOMEM or ERR_CONFIG. */
 int cc_libwebrtc_new(struct cc **out, const struct cc_config *cfg, ns_t now);
+/* The controller of the multiplexing paper's prototype: Google congestion control without probes
+ * and without regard for a source that sends less than it may, which drags the estimate down. It
+ * counts QUIC packets as its model does, so its rates are those of UDP payloads. Returns as above.
+ */
+int cc_prototype_new(struct cc **out, const struct cc_config *cfg, ns_t now);
 
 void cc_free(struct cc *c);
 /* A packet left; called for every packet, also those nobody acknowledges. */
