@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define LINE_MAX_BYTES 255
+#define WORDS_MAX 6 /* of an enum, and a NULL */
 #define RATE_MAX INT64_C(10000000000)
 #define TIME_MAX (24 * 3600 * NS_PER_S)
 
@@ -24,7 +25,7 @@ struct key {
     int64_t min, max;
     bool never; /* a time that may also be "never" */
     bool zero;  /* 0 is allowed besides min to max */
-    const char *words[4];
+    const char *words[WORDS_MAX];
     const char *help;
 };
 
@@ -103,8 +104,9 @@ static const struct key keys[] = {
     CHANNEL_KEYS("data3", 2),
     CHANNEL_KEYS("data4", 3),
 
-    {"preset", KEY_ENUM, AT(preset), "libwebrtc", .words = {"libwebrtc"},
-     .help = "constants of the rate control"},
+    {"preset", KEY_ENUM, AT(preset), "libwebrtc",
+     .words = {"libwebrtc", "prototype", "reno", "cubic", "bbr"},
+     .help = "rate control of the sender; the receiver acknowledges as it needs"},
     {"share-ppm", KEY_COUNT, AT(share_ppm), "500000", 0, 1000000,
      .help = "media's part of the estimate while data is active"},
     {"pacing-ppm", KEY_COUNT, AT(pacing_ppm), "2500000", 1000000, 10000000,
@@ -162,7 +164,7 @@ static void print_words(const struct key *k, char *text, size_t len)
     size_t used = 0;
 
     text[0] = '\0';
-    for (size_t i = 0; i < 4 && k->words[i] && used < len; i++)
+    for (size_t i = 0; i < WORDS_MAX && k->words[i] && used < len; i++)
         used += (size_t)snprintf(text + used, len - used, "%s%s", i ? ", " : "", k->words[i]);
 }
 
@@ -171,7 +173,7 @@ static int set_word(struct agent_config *c, const struct key *k, const char *val
 {
     char words[80];
 
-    for (size_t i = 0; i < 4 && k->words[i]; i++) {
+    for (size_t i = 0; i < WORDS_MAX && k->words[i]; i++) {
         if (!strcmp(k->words[i], value)) {
             *number(c, k) = (int64_t)i;
             return 0;

@@ -24,7 +24,15 @@ enum agent_mapping {
 };
 enum agent_data { AGENT_DATA_NONE, AGENT_DATA_ENDLESS, AGENT_DATA_FILE };
 enum agent_order { AGENT_ORDERED, AGENT_UNORDERED };
-enum agent_preset { AGENT_PRESET_LIBWEBRTC };
+/* Rate control: ours (one pacer for both flows), or from reno on the window-based controllers of
+ * the QUIC library. */
+enum agent_preset {
+    AGENT_PRESET_LIBWEBRTC,
+    AGENT_PRESET_PROTOTYPE,
+    AGENT_PRESET_RENO,
+    AGENT_PRESET_CUBIC,
+    AGENT_PRESET_BBR,
+};
 
 /* What may change while an agent runs. */
 enum agent_step_key {
@@ -91,7 +99,7 @@ struct agent_config {
     };
 
     /* shared by both flows */
-    int64_t preset;
+    int64_t preset;             /* enum agent_preset; both ends need the same, for their ACKs */
     int64_t share_ppm;          /* media's part of the estimate while data is active */
     int64_t pacing_ppm;         /* pacing rate over estimate while only media is active */
     int64_t timestamps_per_ack; /* 0: none, acknowledgements are timed by their own arrival */

@@ -82,7 +82,7 @@ static const struct {
     {"data4.order", "unordered", "unordered"},
     {"data4.lifetime", "103ms", "103000000"},
     {"data4.interval", "23ms", "23000000"},
-    {"preset", "libwebrtc", "libwebrtc"},
+    {"preset", "bbr", "bbr"},
     {"share-ppm", "0", "0"},
     {"pacing-ppm", "1000000", "1000000"},
     {"quic.timestamps-per-ack", "1024", "1024"},

@@ -26,8 +26,9 @@
 #define QUIC_ACK_EXT_SENT_MAX 256 /* our ACKs remembered until acknowledged */
 
 struct quic_ack_ext {
-    struct receive_ts_params local, peer; /* what we asked for, what the peer asked for */
-    struct receive_ts_log log;            /* what we have received and must report */
+    /* What we asked for, what the peer asked for. Who does not ask does not report, either. */
+    struct receive_ts_params local, peer;
+    struct receive_ts_log log; /* what we have received and must report */
 
     /* The packet being written. */
     bool tx_short;
@@ -38,7 +39,8 @@ struct quic_ack_ext {
     /* The packet being read. */
     bool rx_short, rx_seen; /* seen: ngtcp2 has accepted it as new */
     int64_t rx_packet, rx_largest;
-    ns_t rx_arrival; /* set by the caller before each datagram */
+    ns_t rx_arrival;       /* set by the caller before each datagram */
+    uint64_t rx_ack_delay; /* of the last ACK read, as encoded (RFC 9000 section 19.3) */
 
     /* Which of our packets reported what, oldest first from sent_first on. */
     struct {

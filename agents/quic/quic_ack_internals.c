@@ -139,7 +139,7 @@ ngtcp2_ssize __wrap_ngtcp2_pkt_encode_frame(uint8_t *out, size_t len, ngtcp2_fra
     bool is_ack = fr->type == NGTCP2_FRAME_ACK || fr->type == NGTCP2_FRAME_ACK_ECN;
     ngtcp2_ssize n;
 
-    if (!is_ack || !e || !e->tx_short || !e->peer.offered) {
+    if (!is_ack || !e || !e->tx_short || !e->local.offered || !e->peer.offered) {
         return __real_ngtcp2_pkt_encode_frame(out, len, fr);
     }
     n = encode_extended(e, out, len, fr);
@@ -216,7 +216,9 @@ static void packet_accepted(struct quic_ack_ext *e)
     if (e->rx_packet > e->rx_largest) {
         e->rx_largest = e->rx_packet;
     }
-    receive_ts_log_add(&e->log, e->rx_packet, e->rx_arrival);
+    if (e->local.offered && e->peer.offered) {
+        receive_ts_log_add(&e->log, e->rx_packet, e->rx_arrival);
+    }
     if (e->on_packet) {
         e->on_packet(e->ctx, e->rx_packet);
     }
@@ -322,6 +324,7 @@ ngtcp2_ssize __wrap_ngtcp2_pkt_decode_frame(ngtcp2_frame *dest, const uint8_t *d
     n = type ? decode_extended(e, dest, data, len, type)
              : __real_ngtcp2_pkt_decode_frame(dest, data, len);
     if (n >= 0 && (dest->type == NGTCP2_FRAME_ACK || dest->type == NGTCP2_FRAME_ACK_ECN)) {
+        e->rx_ack_delay = dest->ack.ack_delay;
         forget_reported(e, &dest->ack);
     }
     return n;

@@ -18,10 +18,12 @@
 #define KEEP_ALIVE (10 * NS_PER_S)
 #define HANDSHAKE_TIMEOUT (30 * NS_PER_S)
 /* An acknowledgement after so many packets or so long; at once when there is a gap (RFC 9000
- * section 13.2). Rate control wants feedback every few tens of ms, not every other packet. The
- * delay promised to the peer has some room for a late timer. */
+ * section 13.2). Rate control by timestamps wants feedback every few tens of ms, not every other
+ * packet. The delay promised to the peer has some room for a late timer. The prototype's peer keeps
+ * the usual rule (section 13.2.2) and the promised delay. */
 #define ACK_THRESHOLD 8
 #define ACK_DELAY (20 * NS_PER_MS)
+#define ACK_THRESHOLD_USUAL 2
 #define MAX_ACK_DELAY (25 * NS_PER_MS)
 #define CALLBACK_FAILED NGTCP2_ERR_CALLBACK_FAILURE
 
@@ -229,10 +231,33 @@ static void packet_hook(void *ctx, int64_t packet)
 
 /* ---- making it ---- */
 
+bool quic_conn_is_windowed(const struct agent_config *cfg)
+{
+    return cfg->preset == AGENT_PRESET_RENO || cfg->preset == AGENT_PRESET_CUBIC ||
+           cfg->preset == AGENT_PRESET_BBR;
+}
+
+static unsigned ack_threshold(const struct quic_conn *c)
+{
+    bool usual = c->cfg->preset == AGENT_PRESET_PROTOTYPE || !c->ack_ext.local.offered;
+
+    return usual ? ACK_THRESHOLD_USUAL : ACK_THRESHOLD;
+}
+
+static ngtcp2_cc_algo cc_algo(const struct agent_config *cfg)
+{
+    switch (cfg->preset) {
+    case AGENT_PRESET_RENO: return NGTCP2_CC_ALGO_RENO;
+    case AGENT_PRESET_BBR: return NGTCP2_CC_ALGO_BBR;
+    default: return NGTCP2_CC_ALGO_CUBIC; /* also what ours takes the place of */
+    }
+}
+
 void quic_conn_init(struct quic_conn *c, const struct agent_config *cfg,
                     const struct agent_env *env, const struct quic_conn_events *events, void *ctx)
 {
-    struct receive_ts_params ts = {.offered = cfg->timestamps_per_ack > 0,
+    bool timestamps = cfg->timestamps_per_ack > 0 && !quic_conn_is_windowed(cfg);
+    struct receive_ts_params ts = {.offered = timestamps,
                                    .max_per_ack = (uint64_t)cfg->timestamps_per_ack,
                                    .exponent = (uint64_t)cfg->timestamp_exponent};
 
@@ -288,7 +313,8 @@ static void fill_settings(struct quic_conn *c, ngtcp2_settings *s, ngtcp2_transp
     s->no_tx_udp_payload_size_shaping = 1;
     s->no_pmtud = 1;
     s->handshake_timeout = HANDSHAKE_TIMEOUT;
-    s->ack_thresh = ACK_THRESHOLD;
+    s->ack_thresh = ack_threshold(c);
+    s->cc_algo = cc_algo(c->cfg);
 
     ngtcp2_transport_params_default(p);
     p->initial_max_data = WINDOW_CONNECTION;
@@ -316,7 +342,11 @@ static int make_tls(struct quic_conn *c)
 
     if (rv == 0) {
         ngtcp2_conn_set_tls_native_handle(c->conn, quic_tls_handle(c->tls));
-        quic_internals_take_over(c->conn);
+        if (quic_conn_is_windowed(c->cfg)) {
+            quic_internals_observe(c->conn, &c->hooks);
+        } else {
+            quic_internals_take_over(c->conn);
+        }
     }
     return rv;
 }
@@ -496,11 +526,12 @@ void quic_conn_expire(struct quic_conn *c, ns_t now)
 
 ns_t quic_conn_ack_due(const struct quic_conn *c)
 {
+    unsigned threshold = ack_threshold(c);
     /* the first packets belong to the handshake, whose end should be confirmed soon */
-    bool now = !c->rx_unacked || c->rx_expected <= ACK_THRESHOLD || c->rx_gap ||
-               c->rx_unacked >= ACK_THRESHOLD;
+    bool now = !c->ack_ext.local.offered || !c->ack_ext.peer.offered || !c->rx_unacked ||
+               c->rx_expected <= ACK_THRESHOLD || c->rx_gap || c->rx_unacked >= threshold;
 
-    return now ? 0 : c->rx_first + ACK_DELAY;
+    return now ? 0 : c->rx_first + (threshold == ACK_THRESHOLD ? ACK_DELAY : MAX_ACK_DELAY);
 }
 
 ns_t quic_conn_smoothed_rtt(const struct quic_conn *c)
@@ -517,6 +548,17 @@ ns_t quic_conn_latest_rtt(const struct quic_conn *c)
 
     ngtcp2_conn_get_conn_info(c->conn, &info);
     return (ns_t)info.latest_rtt;
+}
+
+ns_t quic_conn_ack_delay(const struct quic_conn *c)
+{
+    const ngtcp2_transport_params *p = ngtcp2_conn_get_remote_transport_params(c->conn);
+    uint64_t exponent = p ? p->ack_delay_exponent : NGTCP2_DEFAULT_ACK_DELAY_EXPONENT;
+    uint64_t raw = c->ack_ext.rx_ack_delay;
+
+    /* RFC 9000 section 18.2: no peer may wait longer than 2^14 ms */
+    return raw > (UINT64_C(1) << 24) >> exponent ? NS_PER_MS << 14
+                                                 : (ns_t)(raw << exponent) * NS_PER_US;
 }
 
 /* ---- writing ---- */

@@ -92,6 +92,8 @@ struct quic_conn {
     uint64_t bidirectional_streams, bad_parameters, tls_failures, transport_violations;
 };
 
+/* Is congestion control left to ngtcp2 (reno, cubic, bbr)? */
+bool quic_conn_is_windowed(const struct agent_config *cfg);
 /* Fills in c; events and everything in cfg and env outlive it. */
 void quic_conn_init(struct quic_conn *c, const struct agent_config *cfg,
                     const struct agent_env *env, const struct quic_conn_events *events, void *ctx);
@@ -103,8 +105,9 @@ int quic_conn_recv(struct quic_conn *c, const struct dgram *d, ns_t now);
 ns_t quic_conn_deadline(const struct quic_conn *c);
 void quic_conn_expire(struct quic_conn *c, ns_t now);
 /* Until when a server may leave what it has received unacknowledged; <= now when it should write
- * now. ngtcp2 itself would acknowledge after an eighth of the round trip, which on short paths is
- * every other packet. */
+ * now, and so always where there are no receive timestamps: then ngtcp2's own rule serves,
+ * two packets or an eighth of the round trip, which controllers that count acknowledgements expect.
+ */
 ns_t quic_conn_ack_due(const struct quic_conn *c);
 /* Records a written datagram; bytes of RTP, data and padding in it as known to the owner. packet is
  * the number of its 1-RTT packet or RECORD_NONE. */
@@ -131,5 +134,7 @@ int quic_conn_poll_close(struct quic_conn *c, struct dgram *out, ns_t now);
 /* Smoothed round-trip time; the initial guess before the first sample. */
 ns_t quic_conn_smoothed_rtt(const struct quic_conn *c);
 ns_t quic_conn_latest_rtt(const struct quic_conn *c);
+/* How long the peer says it waited before it sent the acknowledgement just read. */
+ns_t quic_conn_ack_delay(const struct quic_conn *c);
 
 #endif

@@ -20,19 +20,26 @@
 _Static_assert(sizeof(ngtcp2_pq) == sizeof(((struct quic_internals_hidden *)0)->queue),
                "an ngtcp2_pq must fit its opaque place");
 
-static const struct quic_hooks *hooks_for(const ngtcp2_cc_pkt *pkt)
+static const struct quic_hooks *hooks(void)
 {
     const struct quic_current *c = quic_current();
 
-    return c && pkt->pktns_id == NGTCP2_PKTNS_ID_APPLICATION ? c->hooks : NULL;
+    return c ? c->hooks : NULL;
+}
+
+static bool is_application(const ngtcp2_cc_pkt *pkt)
+{
+    return pkt->pktns_id == NGTCP2_PKTNS_ID_APPLICATION;
 }
 
 static void on_sent(ngtcp2_cc *cc, ngtcp2_conn_stat *cstat, const ngtcp2_cc_pkt *pkt)
 {
-    const struct quic_hooks *h = hooks_for(pkt);
+    const struct quic_hooks *h = hooks();
 
-    (void)cc, (void)cstat;
-    if (h) {
+    if (h && h->own_sent) {
+        ((ngtcp2_cc_on_pkt_sent)h->own_sent)(cc, cstat, pkt);
+    }
+    if (h && is_application(pkt)) {
         h->sent(h->ctx, pkt->pkt_num, pkt->pktlen);
     }
 }
@@ -40,10 +47,12 @@ static void on_sent(ngtcp2_cc *cc, ngtcp2_conn_stat *cstat, const ngtcp2_cc_pkt 
 static void on_acked(ngtcp2_cc *cc, ngtcp2_conn_stat *cstat, const ngtcp2_cc_pkt *pkt,
                      ngtcp2_tstamp ts)
 {
-    const struct quic_hooks *h = hooks_for(pkt);
+    const struct quic_hooks *h = hooks();
 
-    (void)cc, (void)cstat, (void)ts;
-    if (h) {
+    if (h && h->own_acked) {
+        ((ngtcp2_cc_on_pkt_acked)h->own_acked)(cc, cstat, pkt, ts);
+    }
+    if (h && is_application(pkt)) {
         h->acked(h->ctx, pkt->pkt_num);
     }
 }
@@ -51,21 +60,25 @@ static void on_acked(ngtcp2_cc *cc, ngtcp2_conn_stat *cstat, const ngtcp2_cc_pkt
 static void on_lost(ngtcp2_cc *cc, ngtcp2_conn_stat *cstat, const ngtcp2_cc_pkt *pkt,
                     ngtcp2_tstamp ts)
 {
-    const struct quic_hooks *h = hooks_for(pkt);
+    const struct quic_hooks *h = hooks();
 
-    (void)cc, (void)cstat, (void)ts;
-    if (h) {
+    if (h && h->own_lost) {
+        ((ngtcp2_cc_on_pkt_lost)h->own_lost)(cc, cstat, pkt, ts);
+    }
+    if (h && is_application(pkt)) {
         h->lost(h->ctx, pkt->pkt_num);
     }
 }
 
 static void on_rtt(ngtcp2_cc *cc, ngtcp2_conn_stat *cstat, ngtcp2_tstamp ts)
 {
-    const struct quic_current *c = quic_current();
+    const struct quic_hooks *h = hooks();
 
-    (void)cc, (void)cstat, (void)ts;
-    if (c && c->hooks) {
-        c->hooks->rtt(c->hooks->ctx);
+    if (h && h->own_rtt) {
+        ((ngtcp2_cc_new_rtt_sample)h->own_rtt)(cc, cstat, ts);
+    }
+    if (h) {
+        h->rtt(h->ctx);
     }
 }
 
@@ -100,20 +113,49 @@ static int less(const ngtcp2_pq_entry *a, const ngtcp2_pq_entry *b)
            ngtcp2_struct_of(b, ngtcp2_strm, pe)->stream_id;
 }
 
+static void watch(ngtcp2_conn *conn)
+{
+    conn->cc.on_pkt_sent = on_sent;
+    conn->cc.on_pkt_acked = on_acked;
+    conn->cc.on_pkt_lost = on_lost;
+    conn->cc.new_rtt_sample = on_rtt;
+    assert(ngtcp2_pq_empty(&conn->tx.strmq));
+    conn->tx.strmq.less = less;
+}
+
 void quic_internals_take_over(ngtcp2_conn *conn)
 {
     ngtcp2_log *log = conn->cc.log;
 
     memset(&conn->cc, 0, sizeof conn->cc);
     conn->cc.log = log;
-    conn->cc.on_pkt_sent = on_sent;
-    conn->cc.on_pkt_acked = on_acked;
-    conn->cc.on_pkt_lost = on_lost;
-    conn->cc.new_rtt_sample = on_rtt;
     conn->cc.reset = on_reset;
     on_reset(&conn->cc, &conn->cstat, 0);
-    assert(ngtcp2_pq_empty(&conn->tx.strmq));
-    conn->tx.strmq.less = less;
+    watch(conn);
+}
+
+void quic_internals_observe(ngtcp2_conn *conn, struct quic_hooks *h)
+{
+    h->own_sent = (void (*)(void))conn->cc.on_pkt_sent;
+    h->own_acked = (void (*)(void))conn->cc.on_pkt_acked;
+    h->own_lost = (void (*)(void))conn->cc.on_pkt_lost;
+    h->own_rtt = (void (*)(void))conn->cc.new_rtt_sample;
+    watch(conn);
+}
+
+void quic_internals_window(const ngtcp2_conn *conn, struct quic_window *out, ns_t now)
+{
+    const ngtcp2_conn_stat *s = &conn->cstat;
+    ngtcp2_tstamp next = conn->tx.pacing.next_ts;
+
+    *out = (struct quic_window){
+        .window_bytes = (int64_t)s->cwnd,
+        .left_bytes = s->cwnd > s->bytes_in_flight ? (int64_t)(s->cwnd - s->bytes_in_flight) : 0,
+        .smoothed_rtt = s->first_rtt_sample_ts == UINT64_MAX ? 0 : (ns_t)s->smoothed_rtt,
+        /* the interval is ns per byte */
+        .pacing_bps = s->pacing_interval ? 8.0 * (double)NS_PER_S / (double)s->pacing_interval : 0,
+        .paced_out = next != UINT64_MAX && next > (ngtcp2_tstamp)now,
+    };
 }
 
 void quic_internals_set_gate(ngtcp2_conn *conn, bool allowed)

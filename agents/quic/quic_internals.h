@@ -33,12 +33,31 @@ struct quic_hooks {
     void (*acked)(void *ctx, int64_t packet);
     void (*lost)(void *ctx, int64_t packet); /* acked may still follow */
     void (*rtt)(void *ctx);                  /* ngtcp2_conn_info has a new sample */
+    /* ngtcp2's own functions, called first; set by quic_internals_observe, NULL for none */
+    void (*own_sent)(void), (*own_acked)(void), (*own_lost)(void), (*own_rtt)(void);
 };
 
-/* Takes congestion control away from ngtcp2: no window, no pacing, and the current connection's
- * hooks (quic_current.h) are called instead. Also makes retransmissions follow the rank and, within
- * a rank, the age of the stream. Call it once, right after the connection was made. */
+/* Both of these make retransmissions follow the rank and, within a rank, the age of the stream, and
+ * have the current connection's hooks (quic_current.h) called. Call one of them once, right after
+ * the connection was made.
+ *
+ * Takes congestion control away from ngtcp2: no window, no pacing. */
 void quic_internals_take_over(ngtcp2_conn *conn);
+/* Leaves congestion control and pacing to ngtcp2 (settings.cc_algo) and only watches: h is the
+ * current connection's. */
+void quic_internals_observe(ngtcp2_conn *conn, struct quic_hooks *h);
+
+/* What ngtcp2's own congestion control allows at present. */
+struct quic_window {
+    int64_t window_bytes; /* UDP payload that may be unacknowledged */
+    int64_t left_bytes;   /* of it; 0 also when more than the window is unacknowledged */
+    ns_t smoothed_rtt;    /* 0: no sample yet */
+    double pacing_bps;    /* of UDP payload; 0: the controller sets none (then it follows from
+                             window and round trip, RFC 9002 section 7.7) */
+    bool paced_out;       /* pacing lets nothing leave now */
+};
+
+void quic_internals_window(const ngtcp2_conn *conn, struct quic_window *out, ns_t now);
 /* Until allowed again ngtcp2 writes nothing but packets of pure acknowledgement. */
 void quic_internals_set_gate(ngtcp2_conn *conn, bool allowed);
 

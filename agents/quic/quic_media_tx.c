@@ -46,6 +46,19 @@ static enum encoder_mode encoder_mode(const struct agent_config *cfg)
     }
 }
 
+/* With the prototype the minimum is that of the estimate, of which the encoder gets a part. */
+static bps_t encoder_least(const struct agent_config *cfg)
+{
+    int64_t ppm =
+        cfg->share_ppm < QUIC_MEDIA_PROTOTYPE_PPM ? cfg->share_ppm : QUIC_MEDIA_PROTOTYPE_PPM;
+    bps_t least = cfg->min_rate;
+
+    if (cfg->preset == AGENT_PRESET_PROTOTYPE) {
+        least = (bps_t)((__int128)least * ppm / 1000000);
+    }
+    return least > 0 ? least : 1;
+}
+
 int quic_media_tx_init(struct quic_media_tx *m, const struct agent_config *cfg,
                        const struct agent_env *env, ns_t now)
 {
@@ -53,7 +66,7 @@ int quic_media_tx_init(struct quic_media_tx *m, const struct agent_config *cfg,
                                 .fps = cfg->fps,
                                 .size_noise_ppm = cfg->size_noise_ppm,
                                 .interval_noise_ppm = cfg->interval_noise_ppm,
-                                .min_rate = cfg->min_rate,
+                                .min_rate = encoder_least(cfg),
                                 .max_rate = cfg->max_rate,
                                 .start_rate = cfg->start_rate,
                                 .key_interval = cfg->key_interval,
@@ -169,9 +182,14 @@ void quic_media_tx_set_rate(struct quic_media_tx *m, bps_t rate, ns_t now)
     encoder_set_target(m->encoder, payload > m->cfg->min_rate ? payload : m->cfg->min_rate, now);
 }
 
+void quic_media_tx_set_payload_rate(struct quic_media_tx *m, bps_t rate, ns_t now)
+{
+    encoder_set_target(m->encoder, rate, now);
+}
+
 void quic_media_tx_limits_changed(struct quic_media_tx *m, ns_t now)
 {
-    encoder_set_limits(m->encoder, m->cfg->min_rate, m->cfg->max_rate, now);
+    encoder_set_limits(m->encoder, encoder_least(m->cfg), m->cfg->max_rate, now);
 }
 
 /* ---- frames to packets ---- */

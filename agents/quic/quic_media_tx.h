@@ -21,6 +21,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The encoder's part of the prototype's estimate while no data is active. */
+#define QUIC_MEDIA_PROTOTYPE_PPM 800000
 #define QUIC_MEDIA_QUEUE_MAX 8192 /* packets; beyond it new ones are dropped and counted */
 #define QUIC_MEDIA_LOST_MAX 1024  /* streams with lost bytes looked at in one go */
 
@@ -83,6 +85,8 @@ ns_t quic_media_tx_queue_deadline(const struct quic_media_tx *m);
 int quic_media_tx_produce(struct quic_media_tx *m, ns_t now);
 /* Sets the encoder so that its packets take rate on the IP level, RTP and all framing included. */
 void quic_media_tx_set_rate(struct quic_media_tx *m, bps_t rate, ns_t now);
+/* Sets the encoder's rate itself, RTP and framing come on top. */
+void quic_media_tx_set_payload_rate(struct quic_media_tx *m, bps_t rate, ns_t now);
 /* The limits in cfg have changed. */
 void quic_media_tx_limits_changed(struct quic_media_tx *m, ns_t now);
 /* The payload rate behind an IP-level rate, and back. */

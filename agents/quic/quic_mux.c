@@ -3,6 +3,7 @@
 
 #include "agents/base/err.h"
 #include "agents/quic/quic_agent.h"
+#include "agents/quic/quic_mux_pace.h"
 #include "agents/quic/quic_mux_rate.h"
 #include "agents/quic/quic_mux_write.h"
 #include "agents/quic/roq.h"
@@ -23,6 +24,7 @@ int quic_mux_init(struct quic_mux *m, const struct agent_config *cfg, const stru
     m->conn = conn;
     m->has_media = cfg->media;
     m->has_data = quic_channels_wanted(cfg);
+    m->windowed = quic_conn_is_windowed(cfg);
     m->wait_since = m->rate_recorded = NS_NEVER;
     m->recorded_state = m->probe_recorded = -1;
     return quic_sent_init(&m->sent);
@@ -89,7 +91,7 @@ int quic_mux_start(struct quic_mux *m, ns_t now)
     int rv = 0;
 
     take_steps(m, now);
-    pacer_init(&m->pacer, m->cfg->start_rate, 0, now);
+    quic_mux_pace_init(m, now);
     if (m->has_media) {
         rv = quic_media_tx_init(&m->media, m->cfg, m->env, now);
         if (rv == 0 && !quic_media_tx_fit(&m->media, peer->max_datagram_frame_size)) {
@@ -120,7 +122,7 @@ static void expire_media(struct quic_mux *m, ns_t now)
 {
     struct quic_current *before = quic_current_enter(&m->conn->current, now);
 
-    quic_media_tx_expire(&m->media, m->conn->conn, m->pacer.rate, m->media_rate, now);
+    quic_media_tx_expire(&m->media, m->conn->conn, m->pacing_rate, m->media_rate, now);
     quic_current_leave(before);
 }
 
@@ -133,7 +135,7 @@ static int run_flows(struct quic_mux *m, ns_t now)
 {
     int rv = 0;
 
-    if (!m->cc && ns_min(data_deadline(m), media_deadline(m)) <= now) {
+    if (!m->rate_started && ns_min(data_deadline(m), media_deadline(m)) <= now) {
         rv = quic_mux_rate_start(m, now);
     }
     if (rv == 0 && data_deadline(m) <= now) {
@@ -171,9 +173,22 @@ bool quic_mux_drained(const struct quic_mux *m)
 
 /* ---- what the connection reports ---- */
 
+/* Without receive timestamps: we do not ask, or a peer that never asks sends none. */
+static bool is_untimed(const struct quic_ack_ext *e)
+{
+    return !e->local.offered || (!e->peer.offered && !e->timestamps_received);
+}
+
 void quic_mux_acked(struct quic_mux *m, int64_t packet)
 {
-    quic_sent_acked(&m->sent, packet, !m->conn->ack_ext.peer.offered, m->conn->current.now);
+    ns_t now = m->conn->current.now, arrival = NS_NEVER;
+
+    if (is_untimed(&m->conn->ack_ext)) {
+        /* when the acknowledgement would have come had it left at once: the way back too late,
+         * which does not matter while that is the same for all */
+        arrival = now - quic_conn_ack_delay(m->conn);
+    }
+    quic_sent_acked(&m->sent, packet, arrival, now);
 }
 
 void quic_mux_lost(struct quic_mux *m, int64_t packet)
@@ -303,11 +318,9 @@ ns_t quic_mux_deadline(const struct quic_mux *m, ns_t now)
     ns_t t = ns_min(ns_min(data_deadline(m), media_deadline(m)), media_expiry(m));
 
     t = ns_min(t, ns_min(step_deadline(m), breaker_deadline(m)));
-    if (m->cc) {
-        t = ns_min(t, cc_deadline(m->cc));
-    }
+    t = ns_min(t, quic_mux_rate_deadline(m));
     if (!m->tripped && quic_mux_write_wanted(m)) {
-        t = ns_min(t, ns_max(pacer_next(&m->pacer), now));
+        t = ns_min(t, ns_max(quic_mux_pace_next(m), now));
     }
     return t;
 }
@@ -325,9 +338,8 @@ int quic_mux_expire(struct quic_mux *m, ns_t now)
         expire_media(m, now);
     }
     breaker_expire(m, now);
-    if (m->cc && cc_deadline(m->cc) <= now) {
-        cc_expire(m->cc, now);
-        quic_mux_rate_update(m, now);
+    if (quic_mux_rate_deadline(m) <= now) {
+        quic_mux_rate_expire(m, now);
     }
     return rv;
 }

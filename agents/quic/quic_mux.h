@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The sender's scheduler: one rate controller and one pacer for media and data together.
+/* The sender's scheduler: one rate controller and one pacer for media and data together. Which, the
+ * preset says (quic_mux_rate.h, quic_mux_pace.h); what follows is common to all but where it says
+ * pacer: with reno, cubic and bbr ngtcp2 itself says when something may leave.
  *
  * - Everything that asks for an acknowledgement waits for the pacer. RTP goes strictly first, be it
  *   new or lost and sent again; data takes what the pacer has left.
@@ -15,6 +17,7 @@
 
 #include "agents/cc/cc.h"
 #include "agents/cc/pacer.h"
+#include "agents/cc/tick_pacer.h"
 #include "agents/quic/quic_channels.h"
 #include "agents/quic/quic_conn.h"
 #include "agents/quic/quic_media_tx.h"
@@ -41,8 +44,17 @@ struct quic_mux {
     bool running;             /* the handshake is done, the end has not begun */
     bool idle; /* the last write found nothing to send; what happens next may change that */
 
-    struct cc *cc; /* NULL until the first flow starts */
+    bool windowed;     /* rate control and pacing are ngtcp2's own: no cc, no pacer */
+    bool rate_started; /* the first flow has started */
+    struct cc *cc;     /* NULL until then */
+    bps_t rate_min, rate_max;
+    ns_t estimate_due; /* windowed: when the target is taken from the window again */
+    bps_t target;      /* of both flows together */
+    bps_t pacing_rate; /* IP level, as far as known; for records */
     struct pacer pacer;
+    bool ticking; /* tick_pacer takes pacer's place */
+    struct tick_pacer tick_pacer;
+    size_t burst_bytes; /* windowed: written at this instant, not yet told to ngtcp2's pacing */
     struct quic_sent sent;
     bool rtt_new, data_active, data_has_been;
     ns_t data_ended;  /* when data was active last; unset while data_has_been is false */

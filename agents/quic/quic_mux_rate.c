@@ -1,15 +1,37 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "agents/quic/quic_mux_rate.h"
 
+#include "agents/quic/quic_mux_pace.h"
+
+#include <math.h>
+
 #define PACING_OPENING (2 * NS_PER_S)
 #define PPM INT64_C(1000000)
 #define RECORD_INTERVAL (20 * NS_PER_MS)
+#define ESTIMATE_INTERVAL (20 * NS_PER_MS)
 /* With data there is always something to fill the path with, so only the path limits. */
 #define MAX_RATE_WITH_DATA (INT64_C(10) * 1000 * 1000 * 1000)
+/* The limit of the prototype's estimate. */
+#define PROTOTYPE_MAX_RATE (INT64_C(30) * 1000 * 1000)
+/* RFC 9002 section 7.7: pacing over window / round trip, as ngtcp2 has it */
+#define WINDOW_PACING 1.25
+
+static bps_t part(bps_t rate, int64_t ppm)
+{
+    return (bps_t)((__int128)rate * ppm / PPM);
+}
+
+/* A rate of full UDP payloads on the IP level. */
+static bps_t ip_level(const struct quic_mux *m, double payload_rate)
+{
+    double payload = (double)m->cfg->udp_payload_bytes;
+
+    return (bps_t)(payload_rate * (payload + RATE_UDP_IP_OVERHEAD_BYTES) / payload);
+}
 
 /* The controller gets the widest limits that are to come: those in force are kept by the encoder.
  */
-static struct cc_config limits(const struct agent_config *cfg)
+static struct cc_config widest_limits(const struct agent_config *cfg)
 {
     struct cc_config c = {
         .start_rate = cfg->start_rate, .min_rate = cfg->min_rate, .max_rate = cfg->max_rate};
@@ -25,10 +47,23 @@ static struct cc_config limits(const struct agent_config *cfg)
     return c;
 }
 
+static int start_controller(struct quic_mux *m, const struct cc_config *limits, ns_t now)
+{
+    struct cc_config cfg = *limits;
+
+    if (m->cfg->preset == AGENT_PRESET_PROTOTYPE) {
+        if (cfg.max_rate < PROTOTYPE_MAX_RATE || m->has_data) {
+            cfg.max_rate = PROTOTYPE_MAX_RATE;
+        }
+        return cc_prototype_new(&m->cc, &cfg, now);
+    }
+    return cc_libwebrtc_new(&m->cc, &cfg, now);
+}
+
 int quic_mux_rate_start(struct quic_mux *m, ns_t now)
 {
-    struct cc_config cfg = limits(m->cfg);
-    int rv;
+    struct cc_config cfg = widest_limits(m->cfg);
+    int rv = 0;
 
     if (m->has_media) {
         cfg.max_rate = quic_media_tx_ip_rate(&m->media, cfg.max_rate);
@@ -36,22 +71,42 @@ int quic_mux_rate_start(struct quic_mux *m, ns_t now)
     if (m->has_data) {
         cfg.max_rate = MAX_RATE_WITH_DATA;
     }
-    rv = cc_libwebrtc_new(&m->cc, &cfg, now);
-    if (rv == 0) {
-        quic_mux_rate_update(m, now);
+    m->rate_min = cfg.min_rate;
+    m->rate_max = cfg.max_rate;
+    if (!m->windowed) {
+        rv = start_controller(m, &cfg, now);
     }
+    m->estimate_due = now;
+    m->rate_started = rv == 0;
+    quic_mux_rate_update(m, now);
     return rv;
 }
 
 static bool data_is_active(const struct quic_mux *m)
 {
-    return m->has_data && m->running &&
-           (quic_channels_greedy(&m->data) ||
-            (quic_channels_greedy_unacked(&m->data) &&
-             quic_internals_has_lost(m->conn->conn, QUIC_CLASS_DATA)));
+    if (!m->has_data || !m->running) {
+        return false;
+    }
+    if (m->cfg->preset == AGENT_PRESET_PROTOTYPE) {
+        return quic_channels_greedy(&m->data); /* written, not acknowledged */
+    }
+    return quic_channels_greedy(&m->data) ||
+           (quic_channels_greedy_unacked(&m->data) &&
+            quic_internals_has_lost(m->conn->conn, QUIC_CLASS_DATA));
 }
 
-static void record_rate(struct quic_mux *m, bps_t target, bool forced, ns_t now)
+/* ---- records ---- */
+
+/* What ngtcp2's own controllers do not say stays empty. */
+static void record_windowed(const struct quic_mux *m, ns_t now)
+{
+    record_put(m->env->rec, RECORD_RATE, now, m->target, m->has_media ? m->media_rate : 0,
+               m->data_active ? m->target - m->media_rate : 0, m->pacing_rate, RECORD_NONE,
+               RECORD_NONE, RECORD_NONE, RECORD_NONE, RECORD_NONE, RECORD_NONE, RECORD_NONE,
+               RECORD_NONE, RECORD_NONE, RECORD_NONE);
+}
+
+static void record_rate(struct quic_mux *m, bool forced, ns_t now)
 {
     struct cc_state s;
     int64_t state;
@@ -69,16 +124,13 @@ static void record_rate(struct quic_mux *m, bps_t target, bool forced, ns_t now)
     m->recorded_state = state;
     m->probe_recorded = probe;
     m->rate_recorded = now;
-    record_put(m->env->rec, RECORD_RATE, now, target, m->has_media ? m->media_rate : 0,
-               m->data_active ? target - m->media_rate : 0, m->pacer.rate, s.delay_based,
+    record_put(m->env->rec, RECORD_RATE, now, m->target, m->has_media ? m->media_rate : 0,
+               m->data_active ? m->target - m->media_rate : 0, m->pacing_rate, s.delay_based,
                s.loss_based, s.acked, s.loss_ppm, s.trend_ppm, s.threshold_ppm, s.usage, s.state,
                s.app_limited, probe == CC_NO_PROBE ? RECORD_NONE : probe);
 }
 
-static bps_t part(bps_t rate, int64_t ppm)
-{
-    return (bps_t)((__int128)rate * ppm / PPM);
-}
+/* ---- rates ---- */
 
 /* Pacing rate over target. While data is active the pacer is always busy. Without data it lets
  * frames out faster, but not at once: the step from an even flow to bursts lifts the mean queue by
@@ -99,9 +151,9 @@ static int64_t pacing_ppm(const struct quic_mux *m, ns_t now)
 }
 
 /* What media is asked for, on the IP level: its share of what is sent. */
-static bps_t media_part(const struct quic_mux *m, bps_t target, bps_t pace)
+static bps_t media_part(const struct quic_mux *m, bps_t pace)
 {
-    bps_t rate = m->data_active ? part(pace, m->cfg->share_ppm) : target;
+    bps_t rate = m->data_active ? part(pace, m->cfg->share_ppm) : m->target;
     bps_t least = quic_media_tx_ip_rate(&m->media, m->cfg->min_rate);
 
     return rate > least ? rate : least;
@@ -110,7 +162,9 @@ static bps_t media_part(const struct quic_mux *m, bps_t target, bps_t pace)
 static void follow_data(struct quic_mux *m, bool active, ns_t now)
 {
     if (active) {
-        cc_demand(m->cc, now);
+        if (m->cc) {
+            cc_demand(m->cc, now);
+        }
         m->data_has_been = true;
     } else {
         m->data_ended = now;
@@ -118,13 +172,69 @@ static void follow_data(struct quic_mux *m, bool active, ns_t now)
     m->data_active = active;
 }
 
+static void follow_libwebrtc(struct quic_mux *m, ns_t now)
+{
+    struct cc_probe probe;
+    bps_t pace;
+
+    m->target = cc_target(m->cc);
+    pace = part(m->target, pacing_ppm(m, now));
+    if (m->has_media) {
+        m->media_rate = media_part(m, pace);
+        quic_media_tx_set_rate(&m->media, m->media_rate, now);
+        pace = pace > m->media_rate ? pace : m->media_rate;
+    }
+    m->pacing_rate = pace;
+    quic_mux_pace_set_rate(m, pace, now);
+    pacer_set_swing(&m->pacer, m->data_active ? PACER_SWING_PPM : 0, PACER_SWING_HALF);
+    if (m->running && !m->pacer.probing && cc_probe(m->cc, &probe, now)) {
+        pacer_start_probe(&m->pacer, &probe, now);
+    }
+}
+
+static void follow_prototype(struct quic_mux *m, ns_t now)
+{
+    int64_t ppm = m->data_active ? m->cfg->share_ppm : QUIC_MEDIA_PROTOTYPE_PPM;
+
+    m->target = cc_target(m->cc);
+    if (m->has_media) {
+        bps_t payload = part(m->target, ppm);
+        quic_media_tx_set_payload_rate(&m->media, payload, now);
+        m->media_rate = quic_media_tx_ip_rate(&m->media, payload);
+    }
+    m->pacing_rate = ip_level(m, (double)m->target);
+    quic_mux_pace_set_rate(m, m->target, now);
+}
+
+static void follow_window(struct quic_mux *m, ns_t now)
+{
+    struct quic_window w;
+    double rate, pacing;
+
+    quic_internals_window(m->conn->conn, &w, now);
+    if (w.smoothed_rtt > 0) {
+        rate = (double)w.window_bytes * 8 / ns_to_s(w.smoothed_rtt);
+        pacing = w.pacing_bps > 0 ? w.pacing_bps : WINDOW_PACING * rate;
+        m->target = ip_level(m, fmin(rate, pacing));
+        m->pacing_rate = ip_level(m, pacing);
+    } else {
+        m->target = m->cfg->start_rate;
+    }
+    m->target = m->target < m->rate_min ? m->rate_min : m->target;
+    m->target = m->target > m->rate_max ? m->rate_max : m->target;
+    if (m->has_media) {
+        m->media_rate = media_part(m, m->target);
+        quic_media_tx_set_rate(&m->media, m->media_rate, now);
+    }
+    m->estimate_due = now + ESTIMATE_INTERVAL;
+    record_windowed(m, now);
+}
+
 void quic_mux_rate_update(struct quic_mux *m, ns_t now)
 {
     bool active, changed;
-    struct cc_probe probe;
-    bps_t target, pace;
 
-    if (!m->cc) {
+    if (!m->rate_started) {
         return;
     }
     active = data_is_active(m);
@@ -132,17 +242,32 @@ void quic_mux_rate_update(struct quic_mux *m, ns_t now)
     if (changed) {
         follow_data(m, active, now);
     }
-    target = cc_target(m->cc);
-    pace = part(target, pacing_ppm(m, now));
-    if (m->has_media) {
-        m->media_rate = media_part(m, target, pace);
-        quic_media_tx_set_rate(&m->media, m->media_rate, now);
-        pace = pace > m->media_rate ? pace : m->media_rate;
+    if (m->windowed) {
+        if (changed || now >= m->estimate_due) {
+            follow_window(m, now);
+        }
+        return;
     }
-    pacer_set_rate(&m->pacer, pace, now);
-    pacer_set_swing(&m->pacer, active ? PACER_SWING_PPM : 0, PACER_SWING_HALF);
-    if (m->running && !m->pacer.probing && cc_probe(m->cc, &probe, now)) {
-        pacer_start_probe(&m->pacer, &probe, now);
+    if (m->ticking) {
+        follow_prototype(m, now);
+    } else {
+        follow_libwebrtc(m, now);
     }
-    record_rate(m, target, changed, now);
+    record_rate(m, changed, now);
+}
+
+ns_t quic_mux_rate_deadline(const struct quic_mux *m)
+{
+    if (m->windowed) {
+        return m->rate_started && m->running ? m->estimate_due : NS_NEVER;
+    }
+    return m->cc ? cc_deadline(m->cc) : NS_NEVER;
+}
+
+void quic_mux_rate_expire(struct quic_mux *m, ns_t now)
+{
+    if (m->cc) {
+        cc_expire(m->cc, now);
+    }
+    quic_mux_rate_update(m, now);
 }

@@ -3,6 +3,7 @@
 
 #include "agents/base/err.h"
 #include "agents/quic/quic_agent.h"
+#include "agents/quic/quic_mux_pace.h"
 
 #include <string.h>
 
@@ -173,7 +174,8 @@ static void put_media(struct build *b)
         taken = m->media.streams ? put_media_stream(b, u) : put_datagram(b, u);
         if (taken) {
             quic_media_tx_pop(&m->media);
-        } else if (!m->media.streams && b->n == 0 && ++u->tries == TRIES_MAX) {
+        } else if (!m->media.streams && b->n == 0 && !quic_mux_pace_holds(m, b->now) &&
+                   ++u->tries == TRIES_MAX) {
             m->media_too_large++;
             quic_media_tx_drop(&m->media);
         }
@@ -249,7 +251,7 @@ static void record_pieces(const struct quic_mux *m, int64_t packet, ns_t now)
         const struct quic_mux_piece *p = &m->pieces[i];
         record_put(m->env->rec, RECORD_RTP_SENT, now, p->queued, QUIC_AGENT_MEDIA_FLOW, p->seq,
                    p->rtp_timestamp, p->bytes, packet, p->carried, p->first, p->frame_offset_bytes,
-                   m->pacer.rate);
+                   m->pacing_rate);
     }
 }
 
@@ -270,8 +272,8 @@ static void leave(struct build *b, struct dgram *out, int64_t packet_before)
         int32_t probe = m->cc ? pacer_probe_id(&m->pacer) : CC_NO_PROBE;
         m->probe_packets += probe != CC_NO_PROBE;
         quic_sent_add(&m->sent, last, ip_bytes, probe, b->now);
-        pacer_sent(&m->pacer, ip_bytes, b->now);
     }
+    quic_mux_pace_sent(m, ip_bytes, b->now);
     if (m->cc) {
         cc_on_sent(m->cc, ip_bytes, b->now);
     }
@@ -309,6 +311,14 @@ static void write_ping(struct build *b, bool pad)
     }
 }
 
+/* ngtcp2's own congestion control needs no gate, nor would its pacing survive one. */
+static void set_gate(struct quic_mux *m, bool allowed)
+{
+    if (!m->windowed) {
+        quic_internals_set_gate(m->conn->conn, allowed);
+    }
+}
+
 static int conclude(struct build *b, struct dgram *out, int64_t packet_before)
 {
     if (b->n < 0) {
@@ -325,14 +335,14 @@ int quic_mux_write(struct quic_mux *m, struct dgram *out, ns_t now)
 {
     ngtcp2_conn *conn = m->conn->conn;
     int64_t before = quic_internals_last_packet(conn);
-    bool allowed = !m->cc || pacer_next(&m->pacer) <= now;
+    bool allowed = quic_mux_pace_allows(m, now);
     struct build b;
     int rv = 0;
 
     begin(&b, m, out, now);
-    quic_internals_set_gate(conn, allowed);
+    set_gate(m, allowed);
     if (allowed && m->has_media) {
-        quic_media_tx_expire(&m->media, conn, m->pacer.rate, m->media_rate, now);
+        quic_media_tx_expire(&m->media, conn, m->pacing_rate, m->media_rate, now);
     }
     if (allowed && m->has_data) {
         rv = quic_channels_prepare(&m->data, conn, b.cap, now);
@@ -348,8 +358,9 @@ int quic_mux_write(struct quic_mux *m, struct dgram *out, ns_t now)
     if (b.n == 0 && allowed && m->cc && m->pacer.probing) {
         write_ping(&b, true);
     }
-    quic_internals_set_gate(conn, true);
+    set_gate(m, true);
     rv = conclude(&b, out, before);
+    quic_mux_pace_written(m, rv > 0 ? (size_t)b.n : 0, now);
     m->idle = allowed && rv == 0;
     return rv;
 }
@@ -360,12 +371,12 @@ int quic_mux_write_tripped(struct quic_mux *m, struct dgram *out, ns_t now, bool
     struct build b;
 
     begin(&b, m, out, now);
-    quic_internals_set_gate(m->conn->conn, false);
+    set_gate(m, false);
     b.n = ngtcp2_conn_write_pkt(m->conn->conn, NULL, NULL, b.out, b.cap, (ngtcp2_tstamp)now);
     if (b.n == 0 && probe) {
         write_ping(&b, false);
     }
-    quic_internals_set_gate(m->conn->conn, true);
+    set_gate(m, true);
     return conclude(&b, out, before);
 }
 

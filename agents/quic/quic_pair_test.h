@@ -163,11 +163,15 @@ PAIR_UNUSED static struct agent_config pair_config(int role)
     return c;
 }
 
-PAIR_UNUSED static void pair_init(struct pair *n, const struct agent_config *sender, uint64_t seed)
+/* timestamps: what the receiver says of quic.timestamps-per-ack. */
+PAIR_UNUSED static void pair_init_timestamps(struct pair *n, const struct agent_config *sender,
+                                             uint64_t seed, int64_t timestamps)
 {
     struct agent_config cfg[2] = {*sender, pair_config(RECEIVER)};
     static const char *const stream[2] = {"sender", "receiver"};
 
+    cfg[RECEIVER].preset = sender->preset;
+    cfg[RECEIVER].timestamps_per_ack = timestamps;
     memset(n, 0, sizeof *n);
     heap_init(&n->heap);
     n->rate = 5000000;
@@ -185,6 +189,11 @@ PAIR_UNUSED static void pair_init(struct pair *n, const struct agent_config *sen
         env.rec = &n->sinks[i];
         assert_int_equal(quic_agent_new(&n->agent[i], &cfg[i], &env, 0), 0);
     }
+}
+
+PAIR_UNUSED static void pair_init(struct pair *n, const struct agent_config *sender, uint64_t seed)
+{
+    pair_init_timestamps(n, sender, seed, agent_config_default().timestamps_per_ack);
 }
 
 PAIR_UNUSED static void pair_fini(struct pair *n)

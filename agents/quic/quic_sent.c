@@ -94,7 +94,7 @@ void quic_sent_timestamp(struct quic_sent *s, int64_t packet, int64_t time_us)
     }
 }
 
-void quic_sent_acked(struct quic_sent *s, int64_t packet, bool untimed, ns_t now)
+void quic_sent_acked(struct quic_sent *s, int64_t packet, ns_t arrival, ns_t now)
 {
     struct quic_sent_packet *p = find(s, packet);
 
@@ -107,9 +107,9 @@ void quic_sent_acked(struct quic_sent *s, int64_t packet, bool untimed, ns_t now
     }
     p->acked = true;
     s->spurious += p->lost;
-    if (untimed) {
+    if (arrival != NS_NEVER && !p->has_arrival) {
         p->has_arrival = true;
-        p->arrival = now;
+        p->arrival = arrival;
     }
     report_arrival(s, p);
 }

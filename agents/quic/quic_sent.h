@@ -37,8 +37,9 @@ void quic_sent_fini(struct quic_sent *s);
 void quic_sent_add(struct quic_sent *s, int64_t packet, int32_t bytes, int32_t probe, ns_t now);
 /* The peer's clock said time_us when it received packet. */
 void quic_sent_timestamp(struct quic_sent *s, int64_t packet, int64_t time_us);
-/* untimed: no timestamps were negotiated, now stands for the arrival. */
-void quic_sent_acked(struct quic_sent *s, int64_t packet, bool untimed, ns_t now);
+/* An acknowledgement of packet came. arrival: what stands for the packet's arrival when timestamps
+ * have not been negotiated, NS_NEVER when they have. */
+void quic_sent_acked(struct quic_sent *s, int64_t packet, ns_t arrival, ns_t now);
 /* Returns what is known of the packet, NULL when it is forgotten. */
 const struct quic_sent_packet *quic_sent_lost(struct quic_sent *s, int64_t packet);
 bool quic_sent_outstanding(const struct quic_sent *s);

@@ -26,7 +26,7 @@ static void test_timestamp_then_ack(void **state)
     assert_true(quic_sent_outstanding(&s));
     quic_sent_timestamp(&s, 3, 250);
     assert_int_equal(quic_sent_take(&s, &batch), 0); /* no acknowledgement yet */
-    quic_sent_acked(&s, 3, false, NS_PER_S);
+    quic_sent_acked(&s, 3, NS_NEVER, NS_PER_S);
     assert_int_equal(quic_sent_take(&s, &batch), 1);
     assert_int_equal(batch[0].sent, 3 * NS_PER_MS);
     assert_int_equal(batch[0].arrival, 250 * NS_PER_US);
@@ -34,9 +34,9 @@ static void test_timestamp_then_ack(void **state)
     assert_int_equal(batch[0].probe, 7);
     assert_false(batch[0].lost);
     assert_true(quic_sent_outstanding(&s));
-    quic_sent_acked(&s, 4, true, 2 * NS_PER_S);
+    quic_sent_acked(&s, 4, 1900 * NS_PER_MS, 2 * NS_PER_S);
     assert_int_equal(quic_sent_take(&s, &batch), 1);
-    assert_int_equal(batch[0].arrival, 2 * NS_PER_S); /* untimed: when it was heard of */
+    assert_int_equal(batch[0].arrival, 1900 * NS_PER_MS); /* untimed: as told */
     assert_false(quic_sent_outstanding(&s));
     assert_int_equal(s.last_ack, 2 * NS_PER_S);
     quic_sent_fini(&s);
@@ -48,12 +48,12 @@ static void test_late_timestamp(void **state)
 
     (void)state;
     fill(&s, 3);
-    quic_sent_acked(&s, 1, false, 1);
+    quic_sent_acked(&s, 1, NS_NEVER, 1);
     assert_int_equal(quic_sent_take(&s, &batch), 0);
     quic_sent_timestamp(&s, 1, 40);
     assert_int_equal(quic_sent_take(&s, &batch), 1);
     quic_sent_timestamp(&s, 1, 50); /* repeated until acknowledged: once is enough */
-    quic_sent_acked(&s, 1, false, 2);
+    quic_sent_acked(&s, 1, NS_NEVER, 2);
     assert_int_equal(quic_sent_take(&s, &batch), 0);
     quic_sent_fini(&s);
 }
@@ -67,8 +67,8 @@ static void test_order_and_loss(void **state)
     for (int64_t i = 5; i >= 0; i--) {
         quic_sent_timestamp(&s, i, 100 + i);
     }
-    quic_sent_acked(&s, 5, false, 1);
-    quic_sent_acked(&s, 2, false, 1);
+    quic_sent_acked(&s, 5, NS_NEVER, 1);
+    quic_sent_acked(&s, 2, NS_NEVER, 1);
     quic_sent_lost(&s, 3);
     quic_sent_lost(&s, 3);
     assert_int_equal(quic_sent_take(&s, &batch), 3);
@@ -77,7 +77,7 @@ static void test_order_and_loss(void **state)
     assert_true(batch[1].lost);
     assert_int_equal(batch[2].bytes, 1005);
     /* lost by mistake: it is reported again, as arrived */
-    quic_sent_acked(&s, 3, false, 2);
+    quic_sent_acked(&s, 3, NS_NEVER, 2);
     assert_int_equal(quic_sent_take(&s, &batch), 1);
     assert_false(batch[0].lost);
     assert_int_equal(s.spurious, 1);
@@ -90,10 +90,10 @@ static void test_forgotten(void **state)
 
     (void)state;
     fill(&s, QUIC_SENT_MAX + 2);
-    quic_sent_acked(&s, 2, false, 1); /* its timestamp never comes */
-    quic_sent_timestamp(&s, 0, 1);    /* no longer remembered */
+    quic_sent_acked(&s, 2, NS_NEVER, 1); /* its timestamp never comes */
+    quic_sent_timestamp(&s, 0, 1);       /* no longer remembered */
     quic_sent_timestamp(&s, -1, 1);
-    quic_sent_acked(&s, 1, false, 1);
+    quic_sent_acked(&s, 1, NS_NEVER, 1);
     assert_null(quic_sent_lost(&s, 0));
     assert_int_equal(quic_sent_take(&s, &batch), 0);
     quic_sent_add(&s, QUIC_SENT_MAX + 2, 1, CC_NO_PROBE, 0);

@@ -32,8 +32,9 @@ static const struct scenario_key keys[] = {
      .help = "independent loss per packet and direction; simulated links only"},
 
     {ROW("stack", WORD, stack, "quic"), .words = {"quic"}, .help = "protocol stack of both agents"},
-    {ROW("preset", WORD, preset, "libwebrtc"), .words = {"libwebrtc"},
-     .help = "constants of the rate control"},
+    {ROW("preset", WORD, preset, "libwebrtc"),
+     .words = {"libwebrtc", "prototype", "reno", "cubic", "bbr"},
+     .help = "rate control: the first two ours, the others those of the QUIC library"},
     {ROW("share", RATIO, share_ppm, "0.5"), .min = 0, .max = 1000000,
      .help = "media's part of the estimated rate while data is active"},
     {ROW("pacing", RATIO, pacing_ppm, "2.5"), .min = 1000000, .max = 10000000,

@@ -14,7 +14,7 @@
 #define SCENARIO_VALUE_MAX (SCENARIO_TEXT_MAX + 1)
 /* At least the rows of the table. */
 #define SCENARIO_KEYS_MAX 64
-#define SCENARIO_WORDS_MAX 4
+#define SCENARIO_WORDS_MAX 6
 
 enum scenario_key_type {
     SCENARIO_KEY_NAME, /* char[], safe as the name of a folder */

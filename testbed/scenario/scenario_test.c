@@ -23,7 +23,7 @@ static const struct {
     {"path.queue", "64kB"},
     {"path.loss", "0.012345"},
     {"stack", "quic"},
-    {"preset", "libwebrtc"},
+    {"preset", "bbr"},
     {"share", "0.25"},
     {"pacing", "1.000001"},
     {"udp-payload", "1200B"},
