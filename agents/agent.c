@@ -4,12 +4,14 @@
 #include "agents/agent_private.h"
 #include "agents/base/err.h"
 #include "agents/quic/quic_agent.h"
+#include "agents/webrtc/webrtc_agent.h"
 
 int agent_new(struct agent **out, const struct agent_config *cfg, const struct agent_env *env,
               ns_t now)
 {
     switch (cfg->stack) {
     case AGENT_STACK_QUIC: return quic_agent_new(out, cfg, env, now);
+    case AGENT_STACK_WEBRTC: return webrtc_agent_new(out, cfg, env, now);
     }
     return ERR_CONFIG;
 }

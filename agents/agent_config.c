@@ -13,6 +13,8 @@
 #define LINE_MAX_BYTES 255
 #define WORDS_MAX 6 /* of an enum, and a NULL */
 #define RATE_MAX INT64_C(10000000000)
+/* RFC 8841 section 6.1: what a peer takes that says nothing */
+#define WEBRTC_MESSAGE_MAX 65536
 #define TIME_MAX (24 * 3600 * NS_PER_S)
 
 enum key_type { KEY_COUNT, KEY_TIME, KEY_RATE, KEY_BYTES, KEY_ENUM, KEY_ADDR, KEY_STEP };
@@ -58,7 +60,7 @@ struct key {
     }
 
 static const struct key keys[] = {
-    {"stack", KEY_ENUM, AT(stack), "quic", .words = {"quic"}, .help = "protocol stack"},
+    {"stack", KEY_ENUM, AT(stack), "quic", .words = {"quic", "webrtc"}, .help = "protocol stack"},
     {"role", KEY_ENUM, AT(role), "sender", .words = {"sender", "receiver"},
      .help = "end of the flows"},
     {"local", KEY_ADDR, AT(local), "none", .help = "own address and port"},
@@ -120,8 +122,18 @@ static const struct key keys[] = {
      TIME_MAX,
      .help = "no acknowledgement for so long stops new data; thrice as long ends the connection"},
 
+    {"webrtc.srtp", KEY_ENUM, AT(webrtc_srtp), "aead-aes-128-gcm",
+     .words = {"aead-aes-128-gcm", "aes128-cm-sha1-80"}, .help = "protection of RTP and RTCP"},
+    {"webrtc.sctp", KEY_ENUM, AT(webrtc_sctp), "dcsctp", .words = {"dcsctp", "pion"},
+     .help = "whose constants the data channel's SCTP has"},
+    {"webrtc.feedback-interval", KEY_TIME, AT(webrtc_feedback_interval), "never", NS_PER_MS,
+     10 * NS_PER_S, .never = true,
+     .help = "between transport-wide feedbacks; never: 50 to 250 ms by bandwidth"},
+
     {"step", KEY_STEP, AT(steps), "none",
      .help = "from a time on another value: \"40s share-ppm 800000\"; may be repeated"},
+    {"webrtc.pacing-burst", KEY_TIME, AT(webrtc_pacing_burst), "0", 0, NS_PER_S,
+     .help = "what the pacer lets go at once, at its rate (libwebrtc: 0 or 40 ms by version)"},
 
     {"duration", KEY_TIME, AT(duration), "never", 1, TIME_MAX, .never = true,
      .help = "end of the run; never: linger after the file has arrived"},
@@ -408,6 +420,27 @@ static int check_steps(const struct agent_config *c, char *message, size_t len)
     return 0;
 }
 
+/* What the WebRTC stack cannot carry. */
+static int check_webrtc(const struct agent_config *c, char *message, size_t len)
+{
+    const struct agent_channel *d = &c->channels[0];
+
+    for (size_t i = 1; i < AGENT_CHANNELS_MAX; i++) {
+        if (c->channels[i].kind != AGENT_DATA_NONE)
+            return fail(message, len, "data%zu: the webrtc stack carries one data flow", i + 1);
+    }
+    if (d->kind == AGENT_DATA_NONE)
+        return 0;
+    if (d->message_bytes > WEBRTC_MESSAGE_MAX)
+        return fail(message, len,
+                    "data.message-size is above 65536, the largest message of the webrtc stack");
+    if (d->order != AGENT_ORDERED || d->lifetime != NS_NEVER || d->interval != 0)
+        return fail(message, len,
+                    "data: the webrtc stack carries an ordered, reliable transfer as fast as it "
+                    "can be sent");
+    return 0;
+}
+
 int agent_config_check(const struct agent_config *c, char *message, size_t len)
 {
     static const char *const groups[AGENT_CHANNELS_MAX] = {"data", "data2", "data3", "data4"};
@@ -432,6 +465,8 @@ int agent_config_check(const struct agent_config *c, char *message, size_t len)
         return fail(message, len,
                     "a sender needs a media flow (media = 1) or a data flow "
                     "(data = file)");
+    if (c->stack == AGENT_STACK_WEBRTC && check_webrtc(c, message, len))
+        return ERR_CONFIG;
     if (c->local.family && c->remote.family && c->local.family != c->remote.family)
         return fail(message, len, "local and remote are of different address families");
     return check_steps(c, message, len);

@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum agent_stack { AGENT_STACK_QUIC };
+enum agent_stack { AGENT_STACK_QUIC, AGENT_STACK_WEBRTC };
 enum agent_role { AGENT_ROLE_SENDER, AGENT_ROLE_RECEIVER };
 enum agent_encoder { AGENT_ENCODER_STATISTICAL, AGENT_ENCODER_CONSTANT, AGENT_ENCODER_TRACE };
 enum agent_mapping {
@@ -24,6 +24,8 @@ enum agent_mapping {
 };
 enum agent_data { AGENT_DATA_NONE, AGENT_DATA_ENDLESS, AGENT_DATA_FILE };
 enum agent_order { AGENT_ORDERED, AGENT_UNORDERED };
+enum agent_srtp { AGENT_SRTP_AEAD_AES_128_GCM, AGENT_SRTP_AES128_CM_SHA1_80 };
+enum agent_sctp { AGENT_SCTP_DCSCTP, AGENT_SCTP_PION };
 /* Rate control: ours (one pacer for both flows), or from reno on the window-based controllers of
  * the QUIC library. */
 enum agent_preset {
@@ -105,6 +107,11 @@ struct agent_config {
     int64_t timestamps_per_ack; /* 0: none, acknowledgements are timed by their own arrival */
     int64_t timestamp_exponent;
     ns_t feedback_timeout; /* the circuit breaker: no acknowledgement for so long */
+
+    /* the WebRTC stack alone */
+    int64_t webrtc_srtp, webrtc_sctp; /* enum agent_srtp, enum agent_sctp */
+    ns_t webrtc_feedback_interval;    /* NS_NEVER: as libwebrtc adapts it */
+    ns_t webrtc_pacing_burst;
 
     /* ascending in time; those of one time are of different keys */
     struct agent_step steps[AGENT_STEPS_MAX];

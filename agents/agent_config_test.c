@@ -24,7 +24,7 @@ static char *printed(const struct agent_config *c)
 static const struct {
     const char *key, *value, *prints;
 } others[] = {
-    {"stack", "quic", "quic"},
+    {"stack", "webrtc", "webrtc"},
     {"role", "receiver", "receiver"},
     {"local", "[2001:db8::1]:7", "[2001:db8::1]:7"},
     {"remote", "192.0.2.9:65535", "192.0.2.9:65535"},
@@ -88,6 +88,10 @@ static const struct {
     {"quic.timestamps-per-ack", "1024", "1024"},
     {"quic.timestamp-exponent", "20", "20"},
     {"quic.feedback-timeout", "100ms", "100000000"},
+    {"webrtc.srtp", "aes128-cm-sha1-80", "aes128-cm-sha1-80"},
+    {"webrtc.sctp", "pion", "pion"},
+    {"webrtc.feedback-interval", "20ms", "20000000"},
+    {"webrtc.pacing-burst", "40ms", "40000000"},
     {"step", "40s share-ppm 800000", "40000000000 share-ppm 800000"},
     {"duration", "10s", "10000000000"},
     {"linger", "0s", "0"},

@@ -84,6 +84,7 @@ static const char *stack_name(int64_t stack)
 {
     switch (stack) {
     case AGENT_STACK_QUIC: return "quic";
+    case AGENT_STACK_WEBRTC: return "webrtc";
     }
     return "unknown";
 }

@@ -128,6 +128,10 @@ struct agent_config scenario_agent_config(const struct scenario *s, int64_t role
     c.timestamps_per_ack = s->timestamps_per_ack;
     c.timestamp_exponent = s->timestamp_exponent;
     c.feedback_timeout = s->feedback_timeout;
+    c.webrtc_srtp = s->webrtc_srtp;
+    c.webrtc_sctp = s->webrtc_sctp;
+    c.webrtc_feedback_interval = s->webrtc_feedback_interval;
+    c.webrtc_pacing_burst = s->webrtc_pacing_burst;
     memcpy(c.steps, s->steps, sizeof(c.steps));
     c.step_count = (int64_t)s->step_count;
     c.duration = s->duration;

@@ -35,6 +35,9 @@ struct scenario {
     int64_t udp_payload_bytes;
     int64_t timestamps_per_ack, timestamp_exponent;
     ns_t feedback_timeout;
+    int64_t webrtc_srtp, webrtc_sctp;
+    ns_t webrtc_feedback_interval; /* NS_NEVER: adaptive */
+    ns_t webrtc_pacing_burst;
 
     /* flows: at most one media and one data flow, sender to receiver */
     bool media;

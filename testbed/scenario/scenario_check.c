@@ -9,6 +9,8 @@
 #define FULL_PACKET_BYTES 1514
 /* The kernel's tbf keeps its limit in 32 bits; a gigabyte leaves room for its arithmetic. */
 #define QUEUE_BYTES_MAX INT64_C(1000000000)
+/* What a WebRTC peer takes that says nothing else (RFC 8841 section 6.1). */
+#define WEBRTC_MESSAGE_BYTES_MAX 65536
 
 static void reset_group(struct scenario *s, const char *group)
 {
@@ -86,6 +88,9 @@ static void check_data(const struct scenario *s, scenario_check_report *report, 
     else if (s->data_stop <= s->data_start)
         report(ctx, "data.stop", "data.start",
                "data.stop is not after data.start; allowed: a later time, or never");
+    if (s->stack == AGENT_STACK_WEBRTC && s->data_message_bytes > WEBRTC_MESSAGE_BYTES_MAX)
+        report(ctx, "data.message-size", "stack",
+               "data.message-size is above 64 KiB; allowed with stack webrtc: up to 64KiB");
     if (s->data_start >= s->duration)
         report(ctx, "data.start", "duration", "data.start is not before the end of the run");
     else if (s->data == AGENT_DATA_FILE && s->duration == NS_NEVER &&

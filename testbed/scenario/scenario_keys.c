@@ -31,7 +31,8 @@ static const struct scenario_key keys[] = {
     {ROW("path.loss", LOSS, path_loss, "0"), .min = 0, .max = 1000000,
      .help = "independent loss per packet and direction; simulated links only"},
 
-    {ROW("stack", WORD, stack, "quic"), .words = {"quic"}, .help = "protocol stack of both agents"},
+    {ROW("stack", WORD, stack, "quic"), .words = {"quic", "webrtc"},
+     .help = "protocol stack of both agents"},
     {ROW("preset", WORD, preset, "libwebrtc"),
      .words = {"libwebrtc", "prototype", "reno", "cubic", "bbr"},
      .help = "rate control: the first two ours, the others those of the QUIC library"},
@@ -53,6 +54,16 @@ static const struct scenario_key keys[] = {
     {ROW("quic.feedback-timeout", TIME, feedback_timeout, "5s"), .min = 100 * NS_PER_MS,
      .max = 3600 * NS_PER_S,
      .help = "no acknowledgement for so long stops new data; thrice as long ends the connection"},
+
+    {ROW("webrtc.srtp", WORD, webrtc_srtp, "aead-aes-128-gcm"),
+     .words = {"aead-aes-128-gcm", "aes128-cm-sha1-80"}, .help = "protection of RTP and RTCP"},
+    {ROW("webrtc.sctp", WORD, webrtc_sctp, "dcsctp"), .words = {"dcsctp", "pion"},
+     .help = "whose constants the data channel's SCTP has"},
+    {ROW("webrtc.feedback-interval", TIME, webrtc_feedback_interval, "adaptive"), .min = NS_PER_MS,
+     .max = 10 * NS_PER_S, .never = "adaptive",
+     .help = "between transport-wide feedbacks; adaptive: 50 to 250 ms by bandwidth"},
+    {ROW("webrtc.pacing-burst", TIME, webrtc_pacing_burst, "0s"), .min = 0, .max = NS_PER_S,
+     .help = "what the pacer lets go at once, at its rate (libwebrtc: 0 or 40 ms by version)"},
 
     {ROW("media.start", TIME, media_start, "0s"), .min = 0, .max = DAY, .help = "first frame"},
     {ROW("media.stop", TIME, media_stop, "never"), .min = 0, .max = DAY, .never = "never",

@@ -22,7 +22,7 @@ static const struct {
     {"path.delay", "25us"},
     {"path.queue", "64kB"},
     {"path.loss", "0.012345"},
-    {"stack", "quic"},
+    {"stack", "webrtc"},
     {"preset", "bbr"},
     {"share", "0.25"},
     {"pacing", "1.000001"},
@@ -31,6 +31,10 @@ static const struct {
     {"quic.timestamps-per-ack", "16"},
     {"quic.timestamp-exponent", "20"},
     {"quic.feedback-timeout", "101ms"},
+    {"webrtc.srtp", "aes128-cm-sha1-80"},
+    {"webrtc.sctp", "pion"},
+    {"webrtc.feedback-interval", "50ms"},
+    {"webrtc.pacing-burst", "40ms"},
     {"media.start", "1ns"},
     {"media.stop", "10s"},
     {"media.min-rate", "30kbit"},
@@ -175,6 +179,10 @@ static void test_defaults(void **state)
     assert_int_equal(c.timestamps_per_ack, d.timestamps_per_ack);
     assert_int_equal(c.timestamp_exponent, d.timestamp_exponent);
     assert_int_equal(c.feedback_timeout, d.feedback_timeout);
+    assert_int_equal(c.webrtc_srtp, d.webrtc_srtp);
+    assert_int_equal(c.webrtc_sctp, d.webrtc_sctp);
+    assert_int_equal(c.webrtc_feedback_interval, d.webrtc_feedback_interval);
+    assert_int_equal(c.webrtc_pacing_burst, d.webrtc_pacing_burst);
     assert_int_equal(c.playout_delay, d.playout_delay);
     assert_int_equal(c.media_deadline, d.media_deadline);
     assert_int_equal(c.linger, d.linger);

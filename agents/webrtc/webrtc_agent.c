@@ -1,0 +1,549 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "agents/webrtc/webrtc_agent.h"
+
+#include "agents/agent_private.h"
+#include "agents/base/err.h"
+#include "agents/webrtc/webrtc_conn.h"
+#include "agents/webrtc/webrtc_data_rx.h"
+#include "agents/webrtc/webrtc_data_tx.h"
+#include "agents/webrtc/webrtc_media_rx.h"
+#include "agents/webrtc/webrtc_media_tx.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* How long the sender waits for its last data to be acknowledged before it closes. */
+#define DRAIN_RTTS 6
+#define DRAIN_MIN (500 * NS_PER_MS)
+
+enum phase {
+    PHASE_RUN,
+    PHASE_DRAIN, /* sender: the stream's reset is under way */
+    PHASE_CLOSE, /* the connection's own end */
+    PHASE_DONE,
+};
+
+struct webrtc_agent {
+    struct agent agent; /* first */
+    struct agent_config cfg;
+    struct agent_env env;
+    struct webrtc_conn conn;
+    bool sender, has_media, has_data; /* of the sender: what is configured */
+    bool running;                     /* sender: the flows exist */
+    struct webrtc_media_tx media_tx;
+    struct webrtc_data_tx data_tx;
+    struct webrtc_media_rx media_rx;
+    struct webrtc_data_rx data_rx;
+    enum phase phase;
+    ns_t now;
+    ns_t drain_until, delivered;
+    bool ended;      /* the receiver's media has been finished */
+    bool unfinished; /* file-unfinished has been recorded */
+    bool bye;        /* the peer has said so */
+    int fatal;
+};
+
+static struct webrtc_agent *self(struct agent *a)
+{
+    return (struct webrtc_agent *)(void *)a;
+}
+
+static const struct webrtc_agent *const_self(const struct agent *a)
+{
+    return (const struct webrtc_agent *)(const void *)a;
+}
+
+static void fail(struct webrtc_agent *w, int code)
+{
+    if (w->fatal == 0 && code) {
+        w->fatal = code;
+        webrtc_conn_fail(&w->conn, err_text(code), w->now);
+    }
+}
+
+/* ---- what the connection reports ---- */
+
+static int start_flows(struct webrtc_agent *w)
+{
+    size_t tag = webrtc_srtp_tag_bytes(w->cfg.webrtc_srtp == AGENT_SRTP_AES128_CM_SHA1_80
+                                           ? WEBRTC_SRTP_AES128_CM_SHA1_80
+                                           : WEBRTC_SRTP_AEAD_AES_128_GCM);
+    int rv = 0;
+
+    if (w->has_media) {
+        rv = webrtc_media_tx_init(&w->media_tx, &w->cfg, &w->env, tag, w->now);
+    }
+    if (rv == 0 && w->has_data) {
+        rv = webrtc_data_tx_init(&w->data_tx, &w->cfg, w->env.seed, w->env.rec);
+    }
+    w->running = rv == 0;
+    return rv;
+}
+
+static void on_established(void *ctx)
+{
+    struct webrtc_agent *w = ctx;
+
+    if (!w->sender) {
+        return;
+    }
+    fail(w, start_flows(w));
+    if (w->running && w->has_data) {
+        webrtc_conn_associate(&w->conn, w->now);
+    }
+}
+
+static void on_rtp(void *ctx, const uint8_t *data, size_t len, int64_t datagram, size_t ip_bytes,
+                   ns_t arrival)
+{
+    struct webrtc_agent *w = ctx;
+
+    if (!w->sender) {
+        fail(w, webrtc_media_rx_rtp(&w->media_rx, data, len, datagram, ip_bytes, arrival, w->now));
+    }
+}
+
+static void on_rtcp(void *ctx, const uint8_t *data, size_t len)
+{
+    struct webrtc_agent *w = ctx;
+
+    if (!w->sender) {
+        w->bye |= webrtc_media_rx_rtcp(&w->media_rx, data, len, w->now);
+    } else if (w->running && w->has_media) {
+        webrtc_media_tx_rtcp(&w->media_tx, data, len, w->now);
+    }
+}
+
+static void on_message_sent(void *ctx, uint16_t stream, uint32_t ppid)
+{
+    struct webrtc_agent *w = ctx;
+
+    (void)stream, (void)ppid;
+    if (w->sender && w->running && w->has_data) {
+        w->data_tx.now = w->now;
+        webrtc_data_tx_message_sent(&w->data_tx);
+    }
+}
+
+static void on_message(void *ctx, uint16_t stream, uint32_t ppid, const uint8_t *data, size_t len)
+{
+    struct webrtc_agent *w = ctx;
+
+    if (w->sender) {
+        webrtc_data_tx_message(&w->data_tx, stream, ppid, data, len);
+    } else if (webrtc_data_rx_message(&w->data_rx, stream, ppid, data, len, w->now) != 0) {
+        webrtc_conn_fail(&w->conn, "peer's data-channel messages are no transfer", w->now);
+    }
+}
+
+static void on_reset(void *ctx, uint16_t stream, bool incoming)
+{
+    struct webrtc_agent *w = ctx;
+
+    if (w->sender && incoming) {
+        webrtc_data_tx_reset(&w->data_tx, stream);
+    } else if (!w->sender && incoming) {
+        webrtc_data_rx_reset(&w->data_rx, stream);
+    }
+}
+
+static const struct webrtc_conn_events events = {
+    .established = on_established,
+    .rtp = on_rtp,
+    .rtcp = on_rtcp,
+    .message_sent = on_message_sent,
+    .message = on_message,
+    .reset = on_reset,
+};
+
+/* ---- work that follows from any event ---- */
+
+static void send_reports(struct webrtc_agent *w)
+{
+    uint8_t packet[AGENT_DATAGRAM_MAX] __attribute__((aligned(4)));
+    size_t cap = (size_t)w->cfg.udp_payload_bytes - WEBRTC_SRTP_TRAILER_MAX;
+    size_t n;
+
+    if (!w->conn.srtp || w->conn.closing) {
+        return;
+    }
+    if (!w->sender) {
+        while ((n = webrtc_media_rx_report(&w->media_rx, packet, cap, w->now)) > 0) {
+            webrtc_conn_send_rtcp(&w->conn, packet, n, w->now);
+        }
+    } else if (w->running && w->has_media &&
+               (n = webrtc_media_tx_report(&w->media_tx, packet, cap, w->now)) > 0) {
+        webrtc_conn_send_rtcp(&w->conn, packet, n, w->now);
+    }
+}
+
+static void pump(struct webrtc_agent *w)
+{
+    struct webrtc_sctp *sctp = w->conn.sctp;
+
+    if (!sctp || w->conn.closing) {
+        return;
+    }
+    if (!w->sender) {
+        webrtc_data_rx_pump(&w->data_rx, sctp, w->now);
+    } else if (w->running && w->has_data && w->phase == PHASE_RUN) {
+        fail(w, webrtc_data_tx_pump(&w->data_tx, sctp, w->now));
+    }
+}
+
+/* ---- the end ---- */
+
+static ns_t round_trip(const struct webrtc_agent *w)
+{
+    return w->running && w->has_media ? w->media_tx.smoothed_rtt : 0;
+}
+
+static void begin_close(struct webrtc_agent *w)
+{
+    uint8_t packet[AGENT_DATAGRAM_MAX] __attribute__((aligned(4)));
+    size_t n;
+
+    w->phase = PHASE_CLOSE;
+    if (w->running && w->has_media) {
+        n = webrtc_media_tx_bye(&w->media_tx, packet,
+                                (size_t)w->cfg.udp_payload_bytes - WEBRTC_SRTP_TRAILER_MAX, w->now);
+        webrtc_conn_send_rtcp(&w->conn, packet, n, w->now);
+    }
+    webrtc_conn_close(&w->conn, round_trip(w), w->now);
+}
+
+/* The sender's flows end and the stream's reset goes out; the receiver has nothing to say. */
+static void begin_end(struct webrtc_agent *w)
+{
+    if (w->phase != PHASE_RUN) {
+        return;
+    }
+    if (!w->running) {
+        begin_close(w);
+        return;
+    }
+    w->phase = PHASE_DRAIN;
+    w->drain_until = w->now + ns_max(DRAIN_RTTS * round_trip(w), DRAIN_MIN);
+    if (w->has_media) {
+        webrtc_media_tx_stop(&w->media_tx);
+    }
+    if (w->has_data && w->conn.sctp) {
+        webrtc_data_tx_stop(&w->data_tx, w->conn.sctp, w->now);
+    }
+}
+
+static bool drained(const struct webrtc_agent *w)
+{
+    return (!w->has_media || webrtc_media_tx_drained(&w->media_tx)) &&
+           (!w->has_data || !w->data_tx.reset || w->data_tx.reset_done);
+}
+
+static void finish_media(struct webrtc_agent *w)
+{
+    if (!w->sender && !w->ended) {
+        w->ended = true;
+        playout_finish(w->media_rx.playout, w->now);
+    }
+}
+
+/* The end has come: was there a file that has not arrived? Said once. */
+static void note_unfinished(struct webrtc_agent *w)
+{
+    if (w->sender && !w->unfinished && w->cfg.data == AGENT_DATA_FILE && w->delivered == NS_NEVER) {
+        w->unfinished = true;
+        record_put_named(w->env.rec, RECORD_EVENT, "file-unfinished", w->now, 1);
+    }
+}
+
+/* When the sender's configuration ends the run. */
+static ns_t end_time(const struct webrtc_agent *w)
+{
+    ns_t t = w->cfg.duration;
+
+    if (!w->sender || w->phase != PHASE_RUN) {
+        return NS_NEVER;
+    }
+    if (w->cfg.data == AGENT_DATA_FILE) {
+        if (w->delivered == NS_NEVER) {
+            t = ns_min(t, w->cfg.time_limit);
+        } else if (t == NS_NEVER) {
+            t = ns_add(w->delivered, w->cfg.linger);
+        }
+    }
+    return t;
+}
+
+/* Looks at what has changed and moves through the phases. */
+static void advance(struct webrtc_agent *w)
+{
+    if (w->phase == PHASE_DONE) {
+        return;
+    }
+    if (w->sender && w->running && w->has_data && w->delivered == NS_NEVER && w->conn.sctp &&
+        webrtc_data_tx_delivered(&w->data_tx, w->conn.sctp)) {
+        w->delivered = w->now;
+    }
+    if (end_time(w) <= w->now) {
+        note_unfinished(w);
+        begin_end(w);
+    }
+    if (w->phase == PHASE_DRAIN && (drained(w) || w->now >= w->drain_until)) {
+        begin_close(w);
+    }
+    if (w->conn.closed) {
+        w->phase = PHASE_DONE;
+        note_unfinished(w); /* the peer may have ended it */
+        finish_media(w);
+    }
+}
+
+static int after_event(struct webrtc_agent *w)
+{
+    pump(w);
+    send_reports(w);
+    advance(w);
+    return w->fatal;
+}
+
+/* ---- the contract ---- */
+
+static int recv_op(struct agent *a, const struct dgram *d, ns_t now)
+{
+    struct webrtc_agent *w = self(a);
+
+    w->now = now;
+    if (w->phase == PHASE_DONE) {
+        return 0;
+    }
+    webrtc_conn_recv(&w->conn, d, now);
+    return after_event(w);
+}
+
+static int poll_media(struct webrtc_agent *w, struct dgram *out)
+{
+    struct webrtc_media_out info;
+    size_t len;
+    int rv;
+
+    if (!w->sender || !w->running || !w->has_media || w->conn.closing) {
+        return 0;
+    }
+    rv =
+        webrtc_media_tx_poll(&w->media_tx, w->conn.packet, AGENT_DATAGRAM_MAX, &len, &info, w->now);
+    if (rv <= 0) {
+        return rv;
+    }
+    rv = webrtc_conn_send_rtp(&w->conn, w->conn.packet, len, info.rtp_bytes, info.padding_bytes,
+                              out, w->now);
+    if (rv) {
+        return rv;
+    }
+    webrtc_media_tx_sent(&w->media_tx, &info, w->conn.sent - 1,
+                         out->len + RATE_UDP_IP_OVERHEAD_BYTES, w->now);
+    return 1;
+}
+
+static int poll_op(struct agent *a, struct dgram *out, ns_t now)
+{
+    struct webrtc_agent *w = self(a);
+    int rv;
+
+    w->now = now;
+    if (w->phase == PHASE_DONE) {
+        return 0;
+    }
+    if (w->sender) {
+        webrtc_conn_start(&w->conn, now);
+    }
+    rv = webrtc_conn_poll(&w->conn, out, now);
+    if (rv == 0) {
+        rv = poll_media(w, out);
+    }
+    if (rv < 0) {
+        fail(w, rv);
+    }
+    advance(w);
+    return rv;
+}
+
+static ns_t future(ns_t t, ns_t now)
+{
+    return t > now ? t : NS_NEVER; /* what is due already waits for an event, not for time */
+}
+
+static ns_t deadline_op(const struct agent *a)
+{
+    const struct webrtc_agent *w = const_self(a);
+    ns_t t;
+
+    if (w->phase == PHASE_DONE) {
+        return NS_NEVER;
+    }
+    if (w->conn.head) {
+        return w->now;
+    }
+    t = ns_min(webrtc_conn_deadline(&w->conn), end_time(w));
+    if (w->phase == PHASE_DRAIN) {
+        t = ns_min(t, w->drain_until);
+    }
+    if (w->conn.closing) {
+        return t;
+    }
+    if (w->running && w->has_media) {
+        t = ns_min(t, webrtc_media_tx_deadline(&w->media_tx, w->now));
+    }
+    if (w->running && w->has_data) {
+        t = ns_min(t, future(webrtc_data_tx_deadline(&w->data_tx), w->now));
+    }
+    if (!w->sender && w->conn.srtp) {
+        t = ns_min(t, webrtc_media_rx_deadline(&w->media_rx));
+    }
+    return t;
+}
+
+static int expire_op(struct agent *a, ns_t now)
+{
+    struct webrtc_agent *w = self(a);
+
+    w->now = now;
+    if (w->phase == PHASE_DONE) {
+        return 0;
+    }
+    webrtc_conn_expire(&w->conn, now);
+    if (!w->sender) {
+        webrtc_media_rx_expire(&w->media_rx, now);
+    } else if (w->running && w->has_media && !w->conn.closing) {
+        fail(w, webrtc_media_tx_expire(&w->media_tx, now));
+    }
+    return after_event(w);
+}
+
+static void stop_op(struct agent *a, ns_t now)
+{
+    struct webrtc_agent *w = self(a);
+
+    w->now = now;
+    if (w->phase == PHASE_RUN) {
+        note_unfinished(w);
+    }
+    begin_end(w);
+    advance(w);
+}
+
+static bool done_op(const struct agent *a)
+{
+    return const_self(a)->phase == PHASE_DONE;
+}
+
+static const char *error_op(const struct agent *a)
+{
+    const struct webrtc_agent *w = const_self(a);
+
+    return w->phase == PHASE_DONE && w->conn.failed ? w->conn.error : NULL;
+}
+
+static void counter(const struct webrtc_agent *w, const char *name, uint64_t value)
+{
+    record_put_named(w->env.rec, RECORD_COUNTER, name, (int64_t)value);
+}
+
+static void put_counters(const struct webrtc_agent *w)
+{
+    webrtc_conn_counters(&w->conn);
+    if (w->sender && w->running && w->has_media) {
+        webrtc_media_tx_counters(&w->media_tx);
+    }
+    if (w->sender && w->running && w->has_data) {
+        counter(w, "data-messages", w->data_tx.messages);
+        counter(w, "data-bytes", w->data_tx.bytes);
+    }
+    if (!w->sender) {
+        webrtc_media_rx_counters(&w->media_rx);
+        counter(w, "data-messages", w->data_rx.messages);
+        counter(w, "data-bytes", (uint64_t)bulk_sink_bytes(w->data_rx.sink));
+        counter(w, "unknown-streams", w->data_rx.unknown_streams);
+        counter(w, "bad-transfer", w->data_rx.malformed);
+    }
+}
+
+static void free_op(struct agent *a)
+{
+    struct webrtc_agent *w = self(a);
+
+    finish_media(w);
+    put_counters(w);
+    webrtc_conn_fini(&w->conn);
+    webrtc_media_tx_fini(&w->media_tx);
+    webrtc_data_tx_fini(&w->data_tx);
+    webrtc_media_rx_fini(&w->media_rx);
+    webrtc_data_rx_fini(&w->data_rx);
+    free(w);
+}
+
+static const struct agent_ops ops = {
+    .recv = recv_op,
+    .poll = poll_op,
+    .deadline = deadline_op,
+    .expire = expire_op,
+    .stop = stop_op,
+    .done = done_op,
+    .error = error_op,
+    .free = free_op,
+};
+
+static int init_receiver(struct webrtc_agent *w, ns_t now)
+{
+    uint32_t ssrc;
+    int rv;
+
+    w->env.random(w->env.ctx, &ssrc, sizeof ssrc);
+    rv = webrtc_media_rx_init(&w->media_rx, &w->cfg, w->env.rec, ssrc, now);
+    if (rv == 0) {
+        rv = webrtc_data_rx_init(&w->data_rx, w->env.rec);
+    }
+    return rv;
+}
+
+int webrtc_agent_new(struct agent **out, const struct agent_config *cfg,
+                     const struct agent_env *env, ns_t now)
+{
+    struct webrtc_agent *w = calloc(1, sizeof *w);
+    int rv;
+
+    if (!w) {
+        return ERR_NOMEM;
+    }
+    w->agent.ops = &ops;
+    w->cfg = *cfg;
+    w->env = *env;
+    w->now = now;
+    w->sender = cfg->role == AGENT_ROLE_SENDER;
+    w->has_media = w->sender && cfg->media;
+    w->has_data = w->sender && cfg->data != AGENT_DATA_NONE;
+    w->delivered = NS_NEVER;
+    rv = w->sender && cfg->remote.family == 0 ? ERR_CONFIG : 0;
+    if (rv == 0) {
+        rv = webrtc_conn_init(&w->conn, &w->cfg, &w->env, &events, w, now);
+    }
+    if (rv == 0 && !w->sender) {
+        rv = init_receiver(w, now);
+    }
+    if (rv) {
+        webrtc_media_rx_fini(&w->media_rx);
+        webrtc_conn_fini(&w->conn);
+        free(w);
+        return rv;
+    }
+    *out = &w->agent;
+    return 0;
+}
+
+const uint8_t *webrtc_agent_fingerprint(const struct agent *a)
+{
+    return webrtc_dtls_fingerprint(const_self(a)->conn.dtls);
+}
+
+void webrtc_agent_expect(struct agent *a, const uint8_t fingerprint[TLS_FINGERPRINT_BYTES])
+{
+    webrtc_dtls_expect(self(a)->conn.dtls, fingerprint);
+}

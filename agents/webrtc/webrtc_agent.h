@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The WebRTC agent, as deployed ones are: on one UDP 5-tuple DTLS, SRTP with transport-wide
+ * feedback, and an SCTP data channel that knows nothing of the media's rate control. The sender is
+ * the DTLS client and opens what its configuration asks for; the receiver takes it. */
+#ifndef AGENTS_WEBRTC_WEBRTC_AGENT_H
+#define AGENTS_WEBRTC_WEBRTC_AGENT_H
+
+#include "agents/agent.h"
+#include "agents/tls/tls_identity.h"
+
+/* Makes an agent of either role; a sender starts its handshake with the first poll. Returns 0 or
+ * ERR_NOMEM, ERR_CONFIG, ERR_CRYPTO; *out is set on success only. */
+int webrtc_agent_new(struct agent **out, const struct agent_config *cfg,
+                     const struct agent_env *env, ns_t now);
+/* What signalling exchanges (RFC 8122): the fingerprint of our certificate, and the only one to
+ * accept of the peer (before the first datagram; any valid one else). */
+const uint8_t *webrtc_agent_fingerprint(const struct agent *a);
+void webrtc_agent_expect(struct agent *a, const uint8_t fingerprint[TLS_FINGERPRINT_BYTES]);
+
+#endif

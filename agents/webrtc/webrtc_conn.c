@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "agents/webrtc/webrtc_conn.h"
+
+#include "agents/base/digest.h"
+#include "agents/base/err.h"
+#include "agents/base/rate.h"
+#include "agents/webrtc/demux.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HANDSHAKE_TIMEOUT (30 * NS_PER_S)
+#define SILENCE_TIMEOUT (30 * NS_PER_S) /* consent expires (RFC 7675 section 5.1) */
+#define GOODBYE_COPIES 2
+#define GOODBYE_INTERVAL_MIN (20 * NS_PER_MS)
+#define GOODBYE_INTERVAL_MAX (100 * NS_PER_MS)
+
+/* ---- datagrams out ---- */
+
+static void push(struct webrtc_conn *c, const uint8_t *data, size_t len, size_t data_bytes)
+{
+    struct webrtc_conn_datagram *d;
+
+    if (len > AGENT_DATAGRAM_MAX) {
+        return;
+    }
+    d = malloc(sizeof *d + len);
+    if (!d) {
+        return; /* as if the network had lost it */
+    }
+    d->next = NULL;
+    d->len = len;
+    d->data_bytes = data_bytes;
+    memcpy(d->data, data, len);
+    *(c->tail ? &c->tail->next : &c->head) = d;
+    c->tail = d;
+}
+
+static void fill(struct webrtc_conn *c, struct dgram *out, const uint8_t *data, size_t len)
+{
+    memcpy(out->data, data, len);
+    out->len = len;
+    out->from = c->local;
+    out->to = c->remote;
+    out->ecn = 0;
+}
+
+static void record_sent(struct webrtc_conn *c, const struct dgram *out, size_t rtp_bytes,
+                        size_t data_bytes, size_t padding_bytes, ns_t now)
+{
+    record_put(c->env->rec, RECORD_PACKET_SENT, now, c->sent, (int64_t)out->len, (int64_t)rtp_bytes,
+               (int64_t)data_bytes, (int64_t)padding_bytes, (int64_t)digest64(out->data, out->len));
+    c->sent++;
+    c->bytes_out += out->len;
+}
+
+static int poll_goodbye(struct webrtc_conn *c, struct dgram *out, ns_t now)
+{
+    if (!c->closing || c->goodbye_copies == 0 || now < c->goodbye_next) {
+        return 0;
+    }
+    c->goodbye_copies--;
+    c->goodbye_next += GOODBYE_INTERVAL_MIN;
+    fill(c, out, c->goodbye, c->goodbye_len);
+    record_sent(c, out, 0, 0, 0, now);
+    return 1;
+}
+
+static void settle(struct webrtc_conn *c)
+{
+    if (c->closing && !c->head && c->goodbye_copies == 0) {
+        c->closed = true;
+    }
+}
+
+int webrtc_conn_poll(struct webrtc_conn *c, struct dgram *out, ns_t now)
+{
+    struct webrtc_conn_datagram *d = c->head;
+    int rv = 1;
+
+    if (c->closed) {
+        return 0;
+    }
+    if (d) {
+        fill(c, out, d->data, d->len);
+        c->head = d->next;
+        c->tail = c->head ? c->tail : NULL;
+        record_sent(c, out, 0, d->data_bytes, 0, now);
+        free(d);
+    } else {
+        rv = poll_goodbye(c, out, now);
+    }
+    settle(c);
+    return rv;
+}
+
+int webrtc_conn_send_rtp(struct webrtc_conn *c, uint8_t *packet, size_t len, size_t rtp_bytes,
+                         size_t padding_bytes, struct dgram *out, ns_t now)
+{
+    int rv = webrtc_srtp_protect(c->srtp, packet, &len);
+
+    if (rv == 0) {
+        fill(c, out, packet, len);
+        record_sent(c, out, rtp_bytes, 0, padding_bytes, now);
+    }
+    return rv;
+}
+
+void webrtc_conn_send_rtcp(struct webrtc_conn *c, uint8_t *packet, size_t len, ns_t now)
+{
+    (void)now;
+    if (c->srtp && webrtc_srtp_protect_rtcp(c->srtp, packet, &len) == 0) {
+        push(c, packet, len, 0);
+    }
+}
+
+/* ---- the layers' callbacks ---- */
+
+static void dtls_send(void *ctx, const uint8_t *data, size_t len)
+{
+    struct webrtc_conn *c = ctx;
+
+    push(c, data, len, c->user_bytes);
+}
+
+static void dtls_recv(void *ctx, const uint8_t *data, size_t len)
+{
+    struct webrtc_conn *c = ctx;
+
+    if (c->closing) {
+        return;
+    }
+    webrtc_conn_associate(c, c->current.now); /* the peer has begun it */
+    if (c->sctp) {
+        webrtc_sctp_recv(c->sctp, data, len, c->current.now);
+    }
+}
+
+static void sctp_send(void *ctx, const uint8_t *data, size_t len, size_t user_bytes)
+{
+    struct webrtc_conn *c = ctx;
+
+    c->user_bytes = user_bytes;
+    webrtc_dtls_write(c->dtls, data, len); /* what fails is lost, and sent again */
+    c->user_bytes = 0;
+}
+
+static void sctp_message_sent(void *ctx, uint16_t stream, uint32_t ppid)
+{
+    struct webrtc_conn *c = ctx;
+
+    c->events->message_sent(c->ctx, stream, ppid);
+}
+
+static void sctp_message(void *ctx, uint16_t stream, uint32_t ppid, const uint8_t *data, size_t len)
+{
+    struct webrtc_conn *c = ctx;
+
+    c->events->message(c->ctx, stream, ppid, data, len);
+}
+
+static void sctp_reset(void *ctx, uint16_t stream, bool incoming)
+{
+    struct webrtc_conn *c = ctx;
+
+    c->events->reset(c->ctx, stream, incoming);
+}
+
+static enum webrtc_srtp_profile profile(const struct webrtc_conn *c)
+{
+    return c->cfg->webrtc_srtp == AGENT_SRTP_AES128_CM_SHA1_80 ? WEBRTC_SRTP_AES128_CM_SHA1_80
+                                                               : WEBRTC_SRTP_AEAD_AES_128_GCM;
+}
+
+/* ---- making it ---- */
+
+int webrtc_conn_init(struct webrtc_conn *c, const struct agent_config *cfg,
+                     const struct agent_env *env, const struct webrtc_conn_events *events,
+                     void *ctx, ns_t now)
+{
+    struct webrtc_dtls_config dc = {.server = cfg->role == AGENT_ROLE_RECEIVER,
+                                    .datagram_bytes_max = (size_t)cfg->udp_payload_bytes,
+                                    .send = dtls_send,
+                                    .recv = dtls_recv,
+                                    .keylog = env->keylog,
+                                    .ctx = c,
+                                    .keylog_ctx = env->ctx};
+    struct tls_current *before;
+    int rv;
+
+    memset(c, 0, sizeof *c);
+    c->cfg = cfg;
+    c->env = env;
+    c->events = events;
+    c->ctx = ctx;
+    c->server = dc.server;
+    c->local = cfg->local;
+    c->remote = cfg->remote;
+    c->current = (struct tls_current){
+        .random = env->random, .random_ctx = env->ctx, .epoch_s = env->epoch_s};
+    dc.profile = profile(c);
+    before = tls_current_enter(&c->current, now);
+    rv = webrtc_dtls_new(&c->dtls, &dc);
+    tls_current_leave(before);
+    return rv;
+}
+
+void webrtc_conn_fini(struct webrtc_conn *c)
+{
+    struct tls_current *before = tls_current_enter(&c->current, c->current.now);
+
+    webrtc_sctp_free(c->sctp, c->current.now);
+    webrtc_srtp_free(c->srtp);
+    webrtc_dtls_free(c->dtls);
+    c->sctp = NULL;
+    c->srtp = NULL;
+    c->dtls = NULL;
+    while (c->head) {
+        struct webrtc_conn_datagram *d = c->head;
+        c->head = d->next;
+        free(d);
+    }
+    c->tail = NULL;
+    tls_current_leave(before);
+}
+
+void webrtc_conn_start(struct webrtc_conn *c, ns_t now)
+{
+    struct tls_current *before;
+
+    if (c->started || c->closing) {
+        return;
+    }
+    c->started = true;
+    c->started_at = c->last_heard = now;
+    before = tls_current_enter(&c->current, now);
+    webrtc_dtls_start(c->dtls, now);
+    tls_current_leave(before);
+}
+
+void webrtc_conn_associate(struct webrtc_conn *c, ns_t now)
+{
+    struct webrtc_sctp_config sc = {
+        .flavour = c->cfg->webrtc_sctp == AGENT_SCTP_PION ? WEBRTC_SCTP_PION : WEBRTC_SCTP_DCSCTP,
+        .packet_bytes_max = (size_t)c->cfg->udp_payload_bytes - WEBRTC_DTLS_OVERHEAD_BYTES,
+        .current = &c->current,
+        .send = sctp_send,
+        .message_sent = sctp_message_sent,
+        .message = sctp_message,
+        .reset = sctp_reset,
+        .ctx = c};
+    int rv;
+
+    if (c->sctp || c->closing) {
+        return;
+    }
+    rv = webrtc_sctp_new(&c->sctp, &sc, now);
+    if (rv == 0) {
+        rv = webrtc_sctp_connect(c->sctp, now);
+    }
+    if (rv) {
+        webrtc_conn_fail(c, "SCTP association cannot be begun", now);
+    }
+}
+
+static void establish(struct webrtc_conn *c, ns_t now)
+{
+    uint8_t keys[WEBRTC_DTLS_KEYS_MAX];
+    int rv = webrtc_dtls_keys(c->dtls, keys);
+
+    if (rv > 0) {
+        rv = webrtc_srtp_new(&c->srtp, profile(c), keys, (size_t)rv, !c->server);
+    }
+    memset(keys, 0, sizeof keys);
+    if (rv) {
+        webrtc_conn_fail(c, "SRTP keys cannot be made", now);
+        return;
+    }
+    record_put_named(c->env->rec, RECORD_EVENT, "handshake-complete", now, now - c->started_at);
+    c->events->established(c->ctx);
+}
+
+/* ---- datagrams in ---- */
+
+/* Whether the datagram is of our peer; a server takes the first who comes. */
+static bool from_peer(struct webrtc_conn *c, const struct dgram *d)
+{
+    if (c->remote.family == 0 || (c->server && !c->started)) {
+        c->remote = d->from;
+        c->local = d->to;
+    }
+    return addr_equal(&d->from, &c->remote);
+}
+
+static void take_dtls(struct webrtc_conn *c, const struct dgram *d, ns_t now)
+{
+    if (c->server && !c->started) {
+        c->started = true;
+        c->started_at = now;
+    }
+    webrtc_dtls_recv(c->dtls, d->data, d->len, now);
+    if (webrtc_dtls_done(c->dtls) && !c->srtp && !c->failed) {
+        establish(c, now);
+    }
+    if (webrtc_dtls_error(c->dtls)) {
+        webrtc_conn_fail(c, webrtc_dtls_error(c->dtls), now);
+    } else if (webrtc_dtls_closed(c->dtls) && !c->closing) {
+        record_put_named(c->env->rec, RECORD_EVENT, "connection-closed", now, 0);
+        c->closing = c->closed = true;
+    }
+}
+
+static void take_srtp(struct webrtc_conn *c, const struct dgram *d, bool control)
+{
+    size_t len = d->len;
+    int rv;
+
+    if (!c->srtp || c->closing) {
+        c->garbage++;
+        return;
+    }
+    memcpy(c->packet, d->data, len);
+    rv = control ? webrtc_srtp_unprotect_rtcp(c->srtp, c->packet, &len)
+                 : webrtc_srtp_unprotect(c->srtp, c->packet, &len);
+    if (rv) {
+        c->forged++;
+        return;
+    }
+    c->last_heard = c->current.now;
+    if (control) {
+        c->events->rtcp(c->ctx, c->packet, len);
+    } else {
+        c->events->rtp(c->ctx, c->packet, len, c->received, d->len + RATE_UDP_IP_OVERHEAD_BYTES,
+                       d->arrival);
+    }
+}
+
+static void dispatch(struct webrtc_conn *c, const struct dgram *d, ns_t now)
+{
+    enum demux_kind kind = demux_classify(d->data, d->len);
+
+    if (!from_peer(c, d)) {
+        c->garbage++;
+        return;
+    }
+    switch (kind) {
+    case DEMUX_DTLS:
+        c->last_heard = now;
+        take_dtls(c, d, now);
+        return;
+    case DEMUX_RTP: take_srtp(c, d, false); return;
+    case DEMUX_RTCP: take_srtp(c, d, true); return;
+    default: c->garbage++; return;
+    }
+}
+
+void webrtc_conn_recv(struct webrtc_conn *c, const struct dgram *d, ns_t now)
+{
+    struct tls_current *before;
+
+    if (c->closed || d->len > AGENT_DATAGRAM_MAX) {
+        return;
+    }
+    record_put(c->env->rec, RECORD_PACKET_RECEIVED, d->arrival, c->received, (int64_t)d->len,
+               (int64_t)digest64(d->data, d->len));
+    c->bytes_in += d->len;
+    before = tls_current_enter(&c->current, now);
+    dispatch(c, d, now);
+    tls_current_leave(before);
+    c->received++;
+}
+
+/* ---- time ---- */
+
+static ns_t timeout(const struct webrtc_conn *c)
+{
+    if (!c->started || c->closing) {
+        return NS_NEVER;
+    }
+    return c->srtp ? c->last_heard + SILENCE_TIMEOUT : c->started_at + HANDSHAKE_TIMEOUT;
+}
+
+ns_t webrtc_conn_deadline(const struct webrtc_conn *c)
+{
+    ns_t t = timeout(c);
+
+    if (c->closed) {
+        return NS_NEVER;
+    }
+    if (c->closing) {
+        return c->goodbye_copies ? c->goodbye_next : NS_NEVER;
+    }
+    t = ns_min(t, webrtc_dtls_deadline(c->dtls));
+    return c->sctp ? ns_min(t, webrtc_sctp_deadline(c->sctp)) : t;
+}
+
+void webrtc_conn_expire(struct webrtc_conn *c, ns_t now)
+{
+    struct tls_current *before;
+
+    if (c->closing) {
+        return;
+    }
+    before = tls_current_enter(&c->current, now);
+    webrtc_dtls_expire(c->dtls, now);
+    if (c->sctp) {
+        webrtc_sctp_expire(c->sctp, now);
+    }
+    tls_current_leave(before);
+    if (webrtc_dtls_error(c->dtls)) {
+        webrtc_conn_fail(c, webrtc_dtls_error(c->dtls), now);
+    } else if (now >= timeout(c)) {
+        webrtc_conn_fail(c, c->srtp ? "peer has fallen silent" : "no answer to the handshake", now);
+    }
+}
+
+/* ---- the end ---- */
+
+static void say_goodbye(struct webrtc_conn *c, ns_t now)
+{
+    struct tls_current *before = tls_current_enter(&c->current, now);
+
+    if (c->sctp) {
+        webrtc_sctp_abort(c->sctp, now);
+    }
+    webrtc_dtls_close(c->dtls);
+    tls_current_leave(before);
+    c->closing = true;
+}
+
+void webrtc_conn_close(struct webrtc_conn *c, ns_t rtt, ns_t now)
+{
+    if (c->closing) {
+        return;
+    }
+    record_put_named(c->env->rec, RECORD_EVENT, "connection-closed", now, 0);
+    say_goodbye(c, now);
+    if (c->srtp && c->tail) {
+        memcpy(c->goodbye, c->tail->data, c->tail->len);
+        c->goodbye_len = c->tail->len;
+        c->goodbye_copies = GOODBYE_COPIES;
+        c->goodbye_next = now + ns_clamp(rtt, GOODBYE_INTERVAL_MIN, GOODBYE_INTERVAL_MAX);
+    }
+    settle(c);
+}
+
+void webrtc_conn_fail(struct webrtc_conn *c, const char *reason, ns_t now)
+{
+    if (c->failed || c->closing) {
+        return;
+    }
+    c->failed = true;
+    snprintf(c->error, sizeof c->error, "%s", reason);
+    record_put_named(c->env->rec, RECORD_EVENT, "connection-closed", now, 1);
+    say_goodbye(c, now);
+    settle(c);
+}
+
+static void counter(const struct webrtc_conn *c, const char *name, uint64_t value)
+{
+    record_put_named(c->env->rec, RECORD_COUNTER, name, (int64_t)value);
+}
+
+void webrtc_conn_counters(const struct webrtc_conn *c)
+{
+    struct webrtc_sctp_counters s = {0};
+
+    if (c->sctp) {
+        webrtc_sctp_counters(c->sctp, &s);
+    }
+    counter(c, "datagrams-sent", (uint64_t)c->sent);
+    counter(c, "datagrams-received", (uint64_t)c->received);
+    counter(c, "datagrams-garbage", c->garbage);
+    counter(c, "datagrams-forged", c->forged);
+    counter(c, "bytes-sent", c->bytes_out);
+    counter(c, "bytes-received", c->bytes_in);
+    counter(c, "dtls-records-discarded", webrtc_dtls_discarded(c->dtls));
+    counter(c, "sctp-packets-sent", s.packets_sent);
+    counter(c, "sctp-packets-received", s.packets_received);
+    counter(c, "sctp-chunks-sent", s.data_chunks);
+    counter(c, "sctp-chunks-repeated", s.data_chunks_repeated);
+}

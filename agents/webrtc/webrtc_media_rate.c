@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "agents/webrtc/webrtc_media_rate.h"
+
+#define PPM INT64_C(1000000)
+#define RECORD_INTERVAL (20 * NS_PER_MS)
+/* libwebrtc's pacer: how long packets may wait in its queue before it sends faster than the
+ * estimate. */
+#define QUEUE_TIME_MAX (2 * NS_PER_S)
+#define QUEUE_TIME_LEFT_MIN NS_PER_MS
+
+int webrtc_media_rate_start(struct webrtc_media_tx *m, ns_t now)
+{
+    struct cc_config cfg = {.start_rate = m->cfg->start_rate,
+                            .min_rate = m->cfg->min_rate,
+                            .max_rate = webrtc_media_tx_ip_rate(m, m->cfg->max_rate)};
+    int rv = cc_libwebrtc_new(&m->cc, &cfg, now);
+
+    if (rv == 0) {
+        pacer_init(&m->pacer, m->cfg->start_rate, m->cfg->webrtc_pacing_burst, now);
+        webrtc_media_rate_update(m, now);
+    }
+    return rv;
+}
+
+static void record_rate(struct webrtc_media_tx *m, bps_t target, ns_t now)
+{
+    struct cc_state s;
+    int64_t state;
+    int32_t probe = pacer_probe_id(&m->pacer);
+
+    if (!m->rec) {
+        return;
+    }
+    cc_state(m->cc, &s);
+    state = (int64_t)s.usage << 8 | (int64_t)s.state << 4 | s.app_limited;
+    if (state == m->recorded_state && probe == m->probe_recorded && m->rate_recorded != NS_NEVER &&
+        now < m->rate_recorded + RECORD_INTERVAL) {
+        return;
+    }
+    m->recorded_state = state;
+    m->probe_recorded = probe;
+    m->rate_recorded = now;
+    record_put(m->rec, RECORD_RATE, now, target, m->media_rate, 0, m->pacer.rate, s.delay_based,
+               s.loss_based, s.acked, s.loss_ppm, s.trend_ppm, s.threshold_ppm, s.usage, s.state,
+               s.app_limited, probe == CC_NO_PROBE ? RECORD_NONE : probe);
+}
+
+static bps_t part(bps_t rate, int64_t ppm)
+{
+    return (bps_t)((__int128)rate * ppm / PPM);
+}
+
+/* The rate that empties the queue before its packets have waited too long on average. */
+static bps_t queue_rate(const struct webrtc_media_tx *m, ns_t now)
+{
+    ns_t waited;
+
+    if (m->queue_count == 0) {
+        return 0;
+    }
+    waited = now - m->queue_epoch - m->queued_sum / (ns_t)m->queue_count;
+    return rate_of((int64_t)(m->queue_bytes + m->queue_count * m->overhead_bytes),
+                   ns_max(QUEUE_TIME_MAX - waited, QUEUE_TIME_LEFT_MIN));
+}
+
+void webrtc_media_rate_update(struct webrtc_media_tx *m, ns_t now)
+{
+    struct cc_probe probe;
+    bps_t target, pace, least, drain;
+
+    if (!m->cc) {
+        return;
+    }
+    target = cc_target(m->cc);
+    least = webrtc_media_tx_ip_rate(m, m->cfg->min_rate);
+    m->media_rate = target > least ? target : least;
+    encoder_set_target(m->encoder, webrtc_media_tx_payload_rate(m, m->media_rate), now);
+    pace = part(m->media_rate, m->cfg->pacing_ppm);
+    drain = queue_rate(m, now);
+    pacer_set_rate(&m->pacer, pace > drain ? pace : drain, now);
+    /* as in libwebrtc, a cluster waits for a packet of media to begin with */
+    if (!m->stopped && m->paddable && !m->pacer.probing && cc_probe(m->cc, &probe, now)) {
+        pacer_start_probe(&m->pacer, &probe, now);
+    }
+    record_rate(m, target, now);
+}
+
+void webrtc_media_rate_feedback(struct webrtc_media_tx *m, const struct rtcp_packet *feedback,
+                                ns_t now)
+{
+    const struct cc_packet *packets;
+    size_t n = webrtc_sent_feedback(&m->sent, feedback, m->rec, &packets, now);
+
+    if (m->cc && n) {
+        cc_on_feedback(m->cc, packets, n, m->rtt, now);
+    }
+    webrtc_media_rate_update(m, now);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The media sender's rates: estimate to encoder and pacer, feedback to estimate. */
+#ifndef AGENTS_WEBRTC_WEBRTC_MEDIA_RATE_H
+#define AGENTS_WEBRTC_WEBRTC_MEDIA_RATE_H
+
+#include "agents/webrtc/webrtc_media_tx.h"
+
+/* The first frame is due: makes the rate control. Returns 0, ERR_NOMEM or ERR_CONFIG. */
+int webrtc_media_rate_start(struct webrtc_media_tx *m, ns_t now);
+/* The estimate or the queue may have changed. Does nothing before the start. */
+void webrtc_media_rate_update(struct webrtc_media_tx *m, ns_t now);
+/* One transport-wide feedback packet. */
+void webrtc_media_rate_feedback(struct webrtc_media_tx *m, const struct rtcp_packet *feedback,
+                                ns_t now);
+
+#endif

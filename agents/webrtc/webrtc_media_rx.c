@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "agents/webrtc/webrtc_media_rx.h"
+
+#include "agents/base/err.h"
+#include "agents/rtp/rtx.h"
+#include "agents/webrtc/webrtc_media_tx.h"
+
+#include <string.h>
+
+#define REPORT_INTERVAL NS_PER_S
+#define BANDWIDTH_WINDOW NS_PER_S
+/* A key frame takes a while to come; libwebrtc asks no more often either. */
+#define PLI_INTERVAL (300 * NS_PER_MS)
+#define NACK_BATCH 128
+
+int webrtc_media_rx_init(struct webrtc_media_rx *r, const struct agent_config *cfg,
+                         const struct record_sink *rec, uint32_t ssrc, ns_t now)
+{
+    struct playout_config pc = {.flow = WEBRTC_MEDIA_FLOW, .delay = cfg->playout_delay, .rec = rec};
+    int rv;
+
+    memset(r, 0, sizeof *r);
+    r->cfg = cfg;
+    r->rec = rec;
+    r->ssrc = ssrc;
+    r->window_start = now;
+    r->next_feedback = now;
+    r->next_report = now;
+    r->last_pli = -PLI_INTERVAL;
+    rtpstat_init(&r->stat, PACKETIZER_CLOCK_HZ);
+    rv = playout_new(&r->playout, &pc);
+    if (rv == 0) {
+        rv = twcc_receiver_new(&r->twcc);
+    }
+    if (rv == 0) {
+        rv = nack_new(&r->nack);
+    }
+    if (rv) {
+        webrtc_media_rx_fini(r);
+    }
+    return rv;
+}
+
+void webrtc_media_rx_fini(struct webrtc_media_rx *r)
+{
+    playout_free(r->playout);
+    twcc_receiver_free(r->twcc);
+    nack_free(r->nack);
+    r->playout = NULL;
+    r->twcc = NULL;
+    r->nack = NULL;
+}
+
+/* ---- in ---- */
+
+static void measure(struct webrtc_media_rx *r, size_t ip_bytes, ns_t now)
+{
+    if (now - r->window_start >= BANDWIDTH_WINDOW) {
+        r->bandwidth = rate_of(r->window_bytes, now - r->window_start);
+        r->window_start = now;
+        r->window_bytes = 0;
+    }
+    r->window_bytes += (int64_t)ip_bytes;
+}
+
+static int play(struct webrtc_media_rx *r, const uint8_t *data, size_t len, uint16_t seq,
+                int64_t datagram, ns_t arrival, ns_t now)
+{
+    int rv = playout_recv(r->playout, data, len, datagram, arrival, now);
+
+    if (rv == ERR_MALFORMED) {
+        r->rtp_malformed++;
+        return 0;
+    }
+    nack_recv(r->nack, seq, now);
+    return rv;
+}
+
+/* A packet of the retransmission stream: media sent again, or padding. */
+static int take_again(struct webrtc_media_rx *r, struct rtp_packet *p, int64_t datagram,
+                      ns_t arrival, ns_t now)
+{
+    uint8_t media[RTX_PACKET_BYTES_MAX];
+    int n;
+
+    if (!r->known || rtx_restore(p, r->media_ssrc, PACKETIZER_PAYLOAD_TYPE) != 0) {
+        r->padding++;
+        return 0;
+    }
+    n = rtp_write(p, media, sizeof media);
+    if (n < 0) {
+        r->rtp_malformed++;
+        return 0;
+    }
+    r->restored++;
+    return play(r, media, (size_t)n, p->seq, datagram, arrival, now);
+}
+
+static int take_media(struct webrtc_media_rx *r, const struct rtp_packet *p, const uint8_t *data,
+                      size_t len, int64_t datagram, ns_t arrival, ns_t now)
+{
+    if (!r->known) {
+        r->known = true;
+        r->media_ssrc = p->ssrc;
+    }
+    if (p->ssrc != r->media_ssrc) {
+        r->rtp_malformed++;
+        return 0;
+    }
+    rtpstat_recv(&r->stat, p->seq, p->timestamp, p->payload_len, arrival);
+    return play(r, data, len, p->seq, datagram, arrival, now);
+}
+
+int webrtc_media_rx_rtp(struct webrtc_media_rx *r, const uint8_t *data, size_t len,
+                        int64_t datagram, size_t ip_bytes, ns_t arrival, ns_t now)
+{
+    struct rtp_packet p;
+    uint16_t number;
+
+    if (rtp_parse(&p, data, len) != 0) {
+        r->rtp_malformed++;
+        return 0;
+    }
+    measure(r, ip_bytes, now);
+    if (twcc_extension_seq(&p, WEBRTC_MEDIA_TWCC_ID, &number)) {
+        twcc_receiver_recv(r->twcc, number, arrival);
+    } else {
+        r->unnumbered++;
+    }
+    if (p.payload_type == PACKETIZER_PAYLOAD_TYPE) {
+        return take_media(r, &p, data, len, datagram, arrival, now);
+    }
+    if (p.payload_type == WEBRTC_MEDIA_RTX_PAYLOAD_TYPE) {
+        return take_again(r, &p, datagram, arrival, now);
+    }
+    r->rtp_malformed++;
+    return 0;
+}
+
+bool webrtc_media_rx_rtcp(struct webrtc_media_rx *r, const uint8_t *data, size_t len, ns_t now)
+{
+    struct rtcp_reader reader;
+    struct rtcp_packet p;
+    struct rtcp_report report;
+    bool bye = false;
+
+    if (rtcp_check(data, len, true) != 0) {
+        r->rtcp_malformed++;
+        return false;
+    }
+    reader = rtcp_reader_init(data, len);
+    while (rtcp_next(&reader, &p)) {
+        if (p.type == RTCP_SR && rtcp_parse_report(&p, &report) == 0 &&
+            (!r->known || report.ssrc == r->media_ssrc)) {
+            rtpstat_sr(&r->stat, report.ntp, now);
+        }
+        bye |= p.type == RTCP_BYE;
+    }
+    return bye;
+}
+
+/* ---- time ---- */
+
+static ns_t feedback_interval(const struct webrtc_media_rx *r)
+{
+    if (r->cfg->webrtc_feedback_interval != NS_NEVER) {
+        return r->cfg->webrtc_feedback_interval;
+    }
+    return r->bandwidth ? twcc_interval(r->bandwidth) : TWCC_INTERVAL_DEFAULT;
+}
+
+static bool pli_due(const struct webrtc_media_rx *r, ns_t now)
+{
+    return r->key_wanted && now - r->last_pli >= PLI_INTERVAL;
+}
+
+ns_t webrtc_media_rx_deadline(const struct webrtc_media_rx *r)
+{
+    ns_t t = ns_min(r->next_report, playout_deadline(r->playout));
+
+    t = ns_min(t, nack_deadline(r->nack));
+    if (twcc_receiver_pending(r->twcc)) {
+        t = ns_min(t, r->next_feedback);
+    }
+    if (r->key_wanted) {
+        t = ns_min(t, r->last_pli + PLI_INTERVAL);
+    }
+    return t;
+}
+
+void webrtc_media_rx_expire(struct webrtc_media_rx *r, ns_t now)
+{
+    playout_expire(r->playout, now);
+}
+
+/* ---- out ---- */
+
+static size_t put_feedback(struct webrtc_media_rx *r, uint8_t *out, size_t cap, ns_t now)
+{
+    int n;
+
+    if (now < r->next_feedback || !twcc_receiver_pending(r->twcc)) {
+        return 0;
+    }
+    n = twcc_receiver_feedback(r->twcc, r->ssrc, r->media_ssrc, out, cap);
+    if (!twcc_receiver_pending(r->twcc)) {
+        r->next_feedback = now + feedback_interval(r);
+    }
+    r->feedbacks += n > 0;
+    return n > 0 ? (size_t)n : 0;
+}
+
+static size_t put_nack(struct webrtc_media_rx *r, uint8_t *out, size_t cap, ns_t now)
+{
+    struct buf_writer w = buf_writer_init(out, cap);
+    uint16_t seqs[NACK_BATCH];
+    size_t n = nack_due(r->nack, seqs, NACK_BATCH, now);
+
+    r->key_wanted |= nack_wants_key_frame(r->nack);
+    if (n == 0) {
+        return 0;
+    }
+    r->nacks++;
+    rtcp_put_nack(&w, r->ssrc, r->media_ssrc, seqs, n);
+    return w.failed ? 0 : buf_len(&w);
+}
+
+static size_t put_pli(struct webrtc_media_rx *r, uint8_t *out, size_t cap, ns_t now)
+{
+    struct buf_writer w = buf_writer_init(out, cap);
+
+    if (!pli_due(r, now)) {
+        return 0;
+    }
+    r->key_wanted = false;
+    r->last_pli = now;
+    r->plis++;
+    rtcp_put_pli(&w, r->ssrc, r->media_ssrc);
+    return w.failed ? 0 : buf_len(&w);
+}
+
+static size_t put_report(struct webrtc_media_rx *r, uint8_t *out, size_t cap, ns_t now)
+{
+    struct buf_writer w = buf_writer_init(out, cap);
+    struct rtcp_report report = {.ssrc = r->ssrc};
+
+    if (now < r->next_report) {
+        return 0;
+    }
+    r->next_report = now + REPORT_INTERVAL;
+    r->reports++;
+    report.block_count =
+        r->known && rtpstat_report(&r->stat, r->media_ssrc, &report.blocks[0], now);
+    rtcp_put_report(&w, &report);
+    rtcp_put_cname(&w, r->ssrc, WEBRTC_MEDIA_CNAME);
+    return w.failed ? 0 : buf_len(&w);
+}
+
+size_t webrtc_media_rx_report(struct webrtc_media_rx *r, uint8_t *out, size_t cap, ns_t now)
+{
+    size_t n = put_feedback(r, out, cap, now);
+
+    if (n == 0) {
+        n = put_nack(r, out, cap, now);
+    }
+    if (n == 0) {
+        n = put_pli(r, out, cap, now);
+    }
+    return n ? n : put_report(r, out, cap, now);
+}
+
+static void counter(const struct webrtc_media_rx *r, const char *name, uint64_t value)
+{
+    record_put_named(r->rec, RECORD_COUNTER, name, (int64_t)value);
+}
+
+void webrtc_media_rx_counters(const struct webrtc_media_rx *r)
+{
+    struct playout_counters p;
+    struct nack_counters n;
+
+    playout_counters(r->playout, &p);
+    nack_counters(r->nack, &n);
+    counter(r, "media-packets", p.packets);
+    counter(r, "media-bytes", p.bytes);
+    counter(r, "media-duplicates", p.duplicates);
+    counter(r, "media-malformed", p.malformed);
+    counter(r, "media-frames-complete", p.frames_complete);
+    counter(r, "media-frames-incomplete", p.frames_incomplete);
+    counter(r, "media-frames-late", p.frames_late);
+    counter(r, "media-freezes", p.freezes);
+    counter(r, "media-freeze-ns", (uint64_t)p.freeze_total);
+    counter(r, "media-restored", r->restored);
+    counter(r, "media-missing", n.gaps);
+    counter(r, "media-recovered", n.recovered);
+    counter(r, "media-given-up", n.given_up);
+    counter(r, "padding-packets", r->padding);
+    counter(r, "bad-rtp", r->rtp_malformed);
+    counter(r, "unnumbered-packets", r->unnumbered);
+    counter(r, "rtcp-malformed", r->rtcp_malformed);
+    counter(r, "feedbacks-sent", r->feedbacks);
+    counter(r, "nacks-sent", r->nacks);
+    counter(r, "plis-sent", r->plis);
+    counter(r, "reports-sent", r->reports);
+}

@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "agents/webrtc/webrtc_media_tx.h"
+
+#include "agents/base/err.h"
+#include "agents/base/prng.h"
+#include "agents/webrtc/webrtc_media_rate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* libwebrtc's largest RTP packet, retransmissions included. */
+#define PACKET_BYTES_MAX 1200
+/* RFC 8285, one-byte form: profile and length, one element of three bytes, one of padding. */
+#define EXTENSION_BYTES 8
+#define RTP_OVERHEAD_BYTES (RTP_HEADER_BYTES + PACKETIZER_DESCRIPTOR_BYTES)
+#define HISTORY_PACKETS 4096
+#define HISTORY_AGE (2 * NS_PER_S)
+#define PADDING_BYTES 224 /* of a padding-only packet, as libwebrtc's */
+#define RESEND_GAP_MIN (5 * NS_PER_MS)
+
+static enum encoder_mode encoder_mode(const struct agent_config *cfg)
+{
+    switch (cfg->encoder) {
+    case AGENT_ENCODER_CONSTANT: return ENCODER_CONSTANT;
+    case AGENT_ENCODER_TRACE: return ENCODER_TRACE;
+    default: return ENCODER_STATISTICAL;
+    }
+}
+
+static int make_parts(struct webrtc_media_tx *m, const struct agent_env *env, ns_t now)
+{
+    const struct agent_config *cfg = m->cfg;
+    struct encoder_config ec = {.mode = encoder_mode(cfg),
+                                .fps = cfg->fps,
+                                .size_noise_ppm = cfg->size_noise_ppm,
+                                .interval_noise_ppm = cfg->interval_noise_ppm,
+                                .min_rate = cfg->min_rate,
+                                .max_rate = cfg->max_rate,
+                                .start_rate = cfg->start_rate,
+                                .key_interval = cfg->key_interval,
+                                .overshoot_ppm = cfg->overshoot_ppm,
+                                .overshoot_time = cfg->overshoot_time,
+                                .trace = env->trace,
+                                .seed = env->seed,
+                                .start = ns_max(cfg->media_start, now),
+                                .stop = cfg->media_stop};
+    struct rtx_history_config hc = {.packets_max = HISTORY_PACKETS, .age_max = HISTORY_AGE};
+    int rv = webrtc_sent_init(&m->sent);
+
+    if (rv == 0) {
+        rv = rtx_history_new(&m->history, &hc);
+    }
+    if (rv == 0) {
+        rv = encoder_new(&m->encoder, &ec);
+    }
+    return rv;
+}
+
+int webrtc_media_tx_init(struct webrtc_media_tx *m, const struct agent_config *cfg,
+                         const struct agent_env *env, size_t tag_bytes, ns_t now)
+{
+    size_t room = (size_t)cfg->udp_payload_bytes - tag_bytes;
+    struct prng p;
+    int rv;
+
+    memset(m, 0, sizeof *m);
+    m->cfg = cfg;
+    m->rec = env->rec;
+    m->packet_bytes_max =
+        (room < PACKET_BYTES_MAX ? room : PACKET_BYTES_MAX) - EXTENSION_BYTES - RTX_OSN_BYTES;
+    m->overhead_bytes = EXTENSION_BYTES + tag_bytes + RATE_UDP_IP_OVERHEAD_BYTES;
+    m->rate_recorded = NS_NEVER;
+    m->recorded_state = m->probe_recorded = -1;
+    m->next_report = now;
+    m->queue_epoch = now;
+    packetizer_init(&m->packetizer, env->seed, m->packet_bytes_max);
+    prng_init(&p, env->seed, "rtx");
+    m->rtx = (struct rtx_stream){.ssrc = m->packetizer.ssrc ^ (prng_u32(&p) | 1),
+                                 .payload_type = WEBRTC_MEDIA_RTX_PAYLOAD_TYPE,
+                                 .next_seq = (uint16_t)(prng_u32(&p) & 0x7fff)};
+    rv = make_parts(m, env, now);
+    if (rv) {
+        webrtc_media_tx_fini(m);
+    }
+    return rv;
+}
+
+void webrtc_media_tx_fini(struct webrtc_media_tx *m)
+{
+    while (m->head) {
+        struct webrtc_media_packet *p = m->head;
+        m->head = p->next;
+        free(p);
+    }
+    m->tail = NULL;
+    m->queue_count = 0;
+    webrtc_sent_fini(&m->sent);
+    rtx_history_free(m->history);
+    encoder_free(m->encoder);
+    cc_free(m->cc);
+    m->history = NULL;
+    m->encoder = NULL;
+    m->cc = NULL;
+}
+
+/* ---- rates ---- */
+
+/* The overhead comes in whole packets per frame, so it is counted for a frame of the mean size. */
+bps_t webrtc_media_tx_payload_rate(const struct webrtc_media_tx *m, bps_t ip_rate)
+{
+    int64_t per_packet = (int64_t)m->overhead_bytes + RTP_OVERHEAD_BYTES;
+    int64_t full = (int64_t)(m->packet_bytes_max + m->overhead_bytes);
+    int64_t frame = ip_rate / (8 * m->cfg->fps);
+    int64_t packets = (frame + full - 1) / full;
+    int64_t payload = frame - packets * per_packet;
+
+    return payload > 0 ? payload * 8 * m->cfg->fps : 0;
+}
+
+bps_t webrtc_media_tx_ip_rate(const struct webrtc_media_tx *m, bps_t payload_rate)
+{
+    int64_t per_packet = (int64_t)m->overhead_bytes + RTP_OVERHEAD_BYTES;
+    int64_t room = (int64_t)m->packet_bytes_max - RTP_OVERHEAD_BYTES;
+    int64_t frame = payload_rate / (8 * m->cfg->fps);
+    int64_t packets = (frame + room - 1) / room;
+
+    return (frame + packets * per_packet) * 8 * m->cfg->fps;
+}
+
+/* ---- frames to packets ---- */
+
+static int queue_packet(struct webrtc_media_tx *m, const struct packetizer_packet *rtp,
+                        int64_t index, ns_t now)
+{
+    struct webrtc_media_packet *p;
+
+    if (m->queue_count >= WEBRTC_MEDIA_QUEUE_MAX) {
+        m->dropped++;
+        return 0;
+    }
+    p = malloc(sizeof *p + rtp->len);
+    if (!p) {
+        return ERR_NOMEM;
+    }
+    p->next = NULL;
+    p->seq = rtp->seq;
+    p->rtp_timestamp = rtp->rtp_timestamp;
+    p->frame_offset_bytes = rtp->frame_offset_bytes + index * (int64_t)m->overhead_bytes;
+    p->queued = now;
+    p->len = rtp->len;
+    memcpy(p->data, rtp->data, rtp->len);
+    *(m->tail ? &m->tail->next : &m->head) = p;
+    m->tail = p;
+    if (m->queue_count++ == 0) {
+        m->queue_epoch = now; /* sums stay small however long the run is */
+        m->queued_sum = 0;
+    }
+    m->queued_sum += now - m->queue_epoch;
+    m->queue_bytes += p->len;
+    return 0;
+}
+
+static int queue_frame(struct webrtc_media_tx *m, const struct encoder_frame *f, ns_t now)
+{
+    int64_t count = packetizer_count(&m->packetizer, f);
+    struct packetizer_packet rtp;
+
+    if (!m->started) {
+        m->started = true;
+        record_put_named(m->rec, RECORD_EVENT, "media-start", now, WEBRTC_MEDIA_FLOW);
+    }
+    record_put(m->rec, RECORD_FRAME_SENT, now, WEBRTC_MEDIA_FLOW,
+               packetizer_timestamp(&m->packetizer, f), f->bytes, count, f->key,
+               m->packetizer.next_seq, f->target);
+    m->frames++;
+    for (int64_t i = 0; i < count; i++) {
+        int rv = packetizer_next(&m->packetizer, f, i, &rtp);
+        if (rv == 0) {
+            rv = queue_packet(m, &rtp, i, now);
+        }
+        if (rv) {
+            return rv;
+        }
+    }
+    return 0;
+}
+
+static ns_t encoder_due(const struct webrtc_media_tx *m)
+{
+    return m->stopped ? NS_NEVER : encoder_deadline(m->encoder);
+}
+
+int webrtc_media_tx_expire(struct webrtc_media_tx *m, ns_t now)
+{
+    struct encoder_frame f;
+    int rv = 0;
+
+    if (!m->cc && encoder_due(m) <= now) {
+        rv = webrtc_media_rate_start(m, now);
+    }
+    while (rv == 0 && encoder_due(m) <= now && encoder_next(m->encoder, &f, now)) {
+        rv = queue_frame(m, &f, now);
+    }
+    if (rv == 0 && m->cc) {
+        if (cc_deadline(m->cc) <= now) {
+            cc_expire(m->cc, now);
+        }
+        webrtc_media_rate_update(m, now);
+    }
+    return rv;
+}
+
+/* Is there anything for the pacer to let go? */
+static bool has_packet(const struct webrtc_media_tx *m)
+{
+    return m->cc &&
+           (m->head || m->resend_count || (m->pacer.probing && m->paddable && !m->stopped));
+}
+
+ns_t webrtc_media_tx_deadline(const struct webrtc_media_tx *m, ns_t now)
+{
+    ns_t t = encoder_due(m);
+
+    if (m->cc) {
+        t = ns_min(t, cc_deadline(m->cc));
+    }
+    if (has_packet(m)) {
+        t = ns_min(t, ns_max(pacer_next(&m->pacer), now));
+    }
+    return m->stopped ? t : ns_min(t, m->next_report);
+}
+
+/* ---- packets out ---- */
+
+/* Writes a parsed packet with the next transport-wide number; again: as a retransmission. */
+static int write_packet(struct webrtc_media_tx *m, struct rtp_packet *p, bool again, uint8_t *data,
+                        size_t cap)
+{
+    uint8_t number[TWCC_EXTENSION_BYTES];
+
+    p->extension_count = 1;
+    twcc_extension(&p->extensions[0], WEBRTC_MEDIA_TWCC_ID, webrtc_sent_seq(&m->sent), number);
+    return again ? rtx_write(&m->rtx, p, data, cap) : rtp_write(p, data, cap);
+}
+
+static int write_again(struct webrtc_media_tx *m, const uint8_t *kept, size_t kept_len,
+                       uint8_t *data, size_t cap, struct webrtc_media_out *out)
+{
+    struct rtp_packet p;
+    int n = rtp_parse(&p, kept, kept_len);
+
+    if (n == 0) {
+        n = write_packet(m, &p, true, data, cap);
+    }
+    if (n > 0) {
+        out->seq = m->last_seq - (int16_t)(uint16_t)(m->last_seq - p.seq);
+        out->rtp_timestamp =
+            m->last_timestamp - (int32_t)((uint32_t)m->last_timestamp - p.timestamp);
+        out->rtp_bytes = (size_t)n;
+    }
+    return n;
+}
+
+/* The oldest packet asked for that is still kept and not already on its way again. */
+static int poll_resend(struct webrtc_media_tx *m, uint8_t *data, size_t cap,
+                       struct webrtc_media_out *out, ns_t now)
+{
+    while (m->resend_count) {
+        uint16_t seq = m->resend[m->resend_first].seq;
+        const uint8_t *kept;
+        size_t len;
+
+        out->queued = m->resend[m->resend_first].asked;
+        m->resend_first = (m->resend_first + 1) % WEBRTC_MEDIA_RESEND_MAX;
+        m->resend_count--;
+        kept =
+            rtx_history_resend(m->history, seq, ns_max(m->smoothed_rtt, RESEND_GAP_MIN), now, &len);
+        if (kept) {
+            out->kind = WEBRTC_MEDIA_AGAIN;
+            return write_again(m, kept, len, data, cap, out);
+        }
+        m->resend_unknown++;
+    }
+    return 0;
+}
+
+static int poll_new(struct webrtc_media_tx *m, uint8_t *data, size_t cap,
+                    struct webrtc_media_out *out, ns_t now)
+{
+    struct webrtc_media_packet *q = m->head;
+    struct rtp_packet p;
+    int n;
+
+    if (!q) {
+        return 0;
+    }
+    n = rtp_parse(&p, q->data, q->len);
+    if (n == 0) {
+        n = write_packet(m, &p, false, data, cap);
+    }
+    if (n > 0 && rtx_history_put(m->history, (uint16_t)q->seq, data, (size_t)n, now) != 0) {
+        n = ERR_NOMEM;
+    }
+    *out = (struct webrtc_media_out){.kind = WEBRTC_MEDIA_NEW,
+                                     .seq = q->seq,
+                                     .rtp_timestamp = q->rtp_timestamp,
+                                     .frame_offset_bytes = q->frame_offset_bytes,
+                                     .queued = q->queued,
+                                     .rtp_bytes = n > 0 ? (size_t)n : 0};
+    m->head = q->next;
+    m->tail = m->head ? m->tail : NULL;
+    m->queue_count--;
+    m->queue_bytes -= q->len;
+    m->queued_sum -= q->queued - m->queue_epoch;
+    m->last_timestamp = q->rtp_timestamp;
+    m->last_seq = q->seq;
+    free(q);
+    return n;
+}
+
+/* A probe has nothing better to send: a packet sent before, or mere padding. */
+static int poll_padding(struct webrtc_media_tx *m, uint8_t *data, size_t cap,
+                        struct webrtc_media_out *out, ns_t now)
+{
+    static const uint8_t none[1];
+    const uint8_t *kept;
+    size_t len;
+    struct rtp_packet p = {.payload_type = m->rtx.payload_type,
+                           .seq = m->rtx.next_seq,
+                           .timestamp = (uint32_t)m->last_timestamp,
+                           .ssrc = m->rtx.ssrc,
+                           .payload = none,
+                           .padding_len = PADDING_BYTES};
+    int n;
+
+    out->kind = WEBRTC_MEDIA_PADDING;
+    out->queued = now;
+    kept = rtx_history_padding(m->history, now, &len);
+    if (kept) {
+        n = write_again(m, kept, len, data, cap, out);
+    } else {
+        n = write_packet(m, &p, false, data, cap);
+        m->rtx.next_seq = (uint16_t)(m->rtx.next_seq + (n > 0));
+    }
+    out->rtp_bytes = 0;
+    out->padding_bytes = n > 0 ? (size_t)n : 0;
+    return n;
+}
+
+int webrtc_media_tx_poll(struct webrtc_media_tx *m, uint8_t *data, size_t cap, size_t *len,
+                         struct webrtc_media_out *out, ns_t now)
+{
+    int n;
+
+    if (!has_packet(m) || pacer_next(&m->pacer) > now) {
+        return 0;
+    }
+    *out = (struct webrtc_media_out){.seq = 0};
+    n = poll_resend(m, data, cap, out, now);
+    if (n == 0) {
+        n = poll_new(m, data, cap, out, now);
+    }
+    if (n == 0 && m->pacer.probing && m->paddable && !m->stopped) {
+        n = poll_padding(m, data, cap, out, now);
+    }
+    if (n <= 0) {
+        return n;
+    }
+    *len = (size_t)n;
+    return 1;
+}
+
+static void count(struct webrtc_media_tx *m, const struct webrtc_media_out *out)
+{
+    switch (out->kind) {
+    case WEBRTC_MEDIA_NEW:
+        m->packets++;
+        m->bytes += out->rtp_bytes;
+        m->report_packets++;
+        m->report_bytes += (uint32_t)(out->rtp_bytes - RTP_HEADER_BYTES - EXTENSION_BYTES);
+        break;
+    case WEBRTC_MEDIA_AGAIN: m->resent++; break;
+    case WEBRTC_MEDIA_PADDING: m->padding++; break;
+    }
+}
+
+void webrtc_media_tx_sent(struct webrtc_media_tx *m, const struct webrtc_media_out *out,
+                          int64_t datagram, size_t ip_bytes, ns_t now)
+{
+    int32_t probe = pacer_probe_id(&m->pacer);
+
+    count(m, out);
+    m->probe_packets += probe != CC_NO_PROBE;
+    if (out->kind != WEBRTC_MEDIA_PADDING) {
+        record_put(m->rec, RECORD_RTP_SENT, now, out->queued, WEBRTC_MEDIA_FLOW, out->seq,
+                   out->rtp_timestamp, (int64_t)out->rtp_bytes, datagram, (int64_t)out->rtp_bytes,
+                   out->kind == WEBRTC_MEDIA_NEW, out->frame_offset_bytes, m->pacer.rate);
+    }
+    webrtc_sent_add(&m->sent, (int32_t)ip_bytes, datagram, probe, now);
+    pacer_sent(&m->pacer, (int64_t)ip_bytes, now);
+    cc_on_sent(m->cc, (int32_t)ip_bytes, now);
+    m->last_sent = now;
+    if (!m->paddable) {
+        m->paddable = true;
+        webrtc_media_rate_update(m, now); /* probing may begin */
+    } else if (!m->pacer.probing && probe != CC_NO_PROBE) {
+        webrtc_media_rate_update(m, now); /* and the next cluster follow */
+    }
+}
+
+void webrtc_media_tx_stop(struct webrtc_media_tx *m)
+{
+    m->stopped = true;
+}
+
+bool webrtc_media_tx_drained(const struct webrtc_media_tx *m)
+{
+    return !m->head;
+}
+
+static void counter(const struct webrtc_media_tx *m, const char *name, uint64_t value)
+{
+    record_put_named(m->rec, RECORD_COUNTER, name, (int64_t)value);
+}
+
+void webrtc_media_tx_counters(const struct webrtc_media_tx *m)
+{
+    counter(m, "media-frames", m->frames);
+    counter(m, "media-packets", m->packets);
+    counter(m, "media-bytes", m->bytes);
+    counter(m, "media-dropped", m->dropped);
+    counter(m, "media-resent", m->resent);
+    counter(m, "media-resend-unknown", m->resend_unknown);
+    counter(m, "probe-packets", m->probe_packets);
+    counter(m, "padding-packets", m->padding);
+    counter(m, "feedbacks-received", m->sent.feedbacks);
+    counter(m, "feedbacks-malformed", m->sent.malformed);
+    counter(m, "packets-lost", m->sent.lost);
+    counter(m, "packets-spuriously-lost", m->sent.spurious);
+    counter(m, "nacks-received", m->nacks);
+    counter(m, "plis-received", m->plis);
+    counter(m, "rtcp-malformed", m->rtcp_malformed);
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Two WebRTC agents back to back over a small bottleneck in virtual time, for tests of this room.
+ * Include it after cmocka.h. */
+#ifndef AGENTS_WEBRTC_WEBRTC_PAIR_TEST_H
+#define AGENTS_WEBRTC_WEBRTC_PAIR_TEST_H
+
+#include "agents/agent.h"
+#include "agents/base/digest.h"
+#include "agents/base/heap.h"
+#include "agents/base/prng.h"
+#include "agents/webrtc/webrtc_agent.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PAIR_UNUSED __attribute__((unused))
+#define PAIR_COUNTERS 64
+
+enum { SENDER, RECEIVER };
+
+/* What a test wants to know of one agent's records. */
+struct pair_seen {
+    int64_t rows[RECORD_KINDS];
+    int64_t file_begin, file_end, file_bytes, intact, digest;
+    ns_t handshake, closed;
+    int64_t close_code, unfinished;
+    int64_t frames_complete, rtp_first, rtp_again;
+    struct digest *everything; /* over all rows */
+    uint64_t all;
+    struct {
+        char name[40];
+        int64_t value;
+    } counters[PAIR_COUNTERS];
+    size_t counter_count;
+    /* What a test wants besides; may be NULL. */
+    void (*row)(void *ctx, enum record_kind kind, const int64_t *v);
+    void *row_ctx;
+};
+
+struct pair {
+    struct agent *agent[2];
+    struct pair_seen seen[2];
+    struct prng keys[2], loss;
+    struct record_sink sinks[2];
+    struct heap heap;
+    ns_t now;
+    /* the path, the same both ways */
+    bps_t rate;
+    ns_t delay, queue, busy_until[2];
+    int64_t loss_ppm;
+    ns_t outage_from, outage_to;
+    /* Sees every datagram before the path takes it; may change it. NULL for none. */
+    void (*meddle)(struct pair *n, int from, struct dgram *d);
+    void *ctx;
+};
+
+struct pair_parcel {
+    int to;
+    size_t len;
+    struct addr from_addr, to_addr;
+    uint8_t data[AGENT_DATAGRAM_MAX];
+};
+
+PAIR_UNUSED static void pair_seen_event(struct pair_seen *s, const char *name, const int64_t *v)
+{
+    if (strcmp(name, "handshake-complete") == 0) {
+        s->handshake = v[0];
+    } else if (strcmp(name, "connection-closed") == 0) {
+        s->closed = v[0];
+        s->close_code = v[1];
+    } else if (strcmp(name, "file-unfinished") == 0) {
+        s->unfinished++;
+    }
+}
+
+PAIR_UNUSED static void pair_seen_file(struct pair_seen *s, const int64_t *v)
+{
+    if (v[2] == 0) {
+        s->file_begin = v[0];
+        return;
+    }
+    s->file_end = v[0];
+    s->file_bytes = v[3];
+    s->digest = v[4];
+    s->intact = v[5];
+}
+
+PAIR_UNUSED static void pair_put(void *ctx, enum record_kind kind, const char *name,
+                                 const int64_t *v)
+{
+    struct pair_seen *s = ctx;
+
+    s->rows[kind]++;
+    digest_update(s->everything, v, record_columns(kind) * sizeof *v);
+    switch (kind) {
+    case RECORD_EVENT: pair_seen_event(s, name, v); break;
+    case RECORD_COUNTER:
+        assert_true(s->counter_count < PAIR_COUNTERS);
+        snprintf(s->counters[s->counter_count].name, sizeof s->counters[0].name, "%s", name);
+        s->counters[s->counter_count++].value = v[0];
+        break;
+    case RECORD_RTP_SENT: *(v[8] ? &s->rtp_first : &s->rtp_again) += 1; break;
+    case RECORD_FRAME_RECEIVED: s->frames_complete += v[4]; break;
+    case RECORD_FILE: pair_seen_file(s, v); break;
+    default: break;
+    }
+    if (s->row) {
+        s->row(s->row_ctx, kind, v);
+    }
+}
+
+/* A counter of an agent that has been freed. */
+PAIR_UNUSED static int64_t pair_counter(const struct pair_seen *s, const char *name)
+{
+    for (size_t i = 0; i < s->counter_count; i++) {
+        if (strcmp(s->counters[i].name, name) == 0) {
+            return s->counters[i].value;
+        }
+    }
+    fail_msg("there is no counter %s", name);
+    return -1;
+}
+
+PAIR_UNUSED static void pair_random(void *ctx, void *out, size_t len)
+{
+    prng_fill(ctx, out, len);
+}
+
+PAIR_UNUSED static struct agent_config pair_config(int role)
+{
+    struct agent_config c = agent_config_default();
+
+    assert_int_equal(addr_parse(role == SENDER ? &c.local : &c.remote, "10.0.1.1:5000"), 0);
+    assert_int_equal(addr_parse(role == SENDER ? &c.remote : &c.local, "10.0.3.2:5000"), 0);
+    c.stack = AGENT_STACK_WEBRTC;
+    c.role = role == SENDER ? AGENT_ROLE_SENDER : AGENT_ROLE_RECEIVER;
+    return c;
+}
+
+PAIR_UNUSED static void pair_init(struct pair *n, const struct agent_config *sender, uint64_t seed)
+{
+    struct agent_config cfg[2] = {*sender, pair_config(RECEIVER)};
+    static const char *const stream[2] = {"sender", "receiver"};
+
+    cfg[RECEIVER].webrtc_srtp = sender->webrtc_srtp;
+    cfg[RECEIVER].webrtc_sctp = sender->webrtc_sctp;
+    cfg[RECEIVER].webrtc_feedback_interval = sender->webrtc_feedback_interval;
+    memset(n, 0, sizeof *n);
+    heap_init(&n->heap);
+    n->rate = 5000000;
+    n->delay = 20 * NS_PER_MS;
+    n->queue = 300 * NS_PER_MS;
+    n->outage_from = n->outage_to = NS_NEVER;
+    prng_init(&n->loss, seed, "loss");
+    for (int i = 0; i < 2; i++) {
+        struct agent_env env = {.seed = seed, .random = pair_random, .epoch_s = 1700000000};
+        n->seen[i].intact = n->seen[i].file_end = -1;
+        n->seen[i].everything = digest_new();
+        n->sinks[i] = (struct record_sink){.put = pair_put, .ctx = &n->seen[i]};
+        prng_init(&n->keys[i], seed, stream[i]);
+        env.ctx = &n->keys[i];
+        env.rec = &n->sinks[i];
+        assert_int_equal(agent_new(&n->agent[i], &cfg[i], &env, 0), 0);
+    }
+}
+
+PAIR_UNUSED static void pair_fini(struct pair *n)
+{
+    struct pair_parcel *p;
+
+    while ((p = heap_pop(&n->heap))) {
+        free(p);
+    }
+    heap_fini(&n->heap);
+    for (int i = 0; i < 2; i++) {
+        agent_free(n->agent[i]);
+        n->seen[i].all = digest_value(n->seen[i].everything);
+        digest_free(n->seen[i].everything);
+    }
+}
+
+/* Puts a datagram on the path, as if from had sent it now. */
+PAIR_UNUSED static void pair_carry(struct pair *n, int from, const struct dgram *d)
+{
+    ns_t start = ns_max(n->busy_until[from], n->now);
+    struct pair_parcel *p;
+
+    if (start - n->now > n->queue || (n->now >= n->outage_from && n->now < n->outage_to) ||
+        (int64_t)(prng_uniform(&n->loss) * 1e6) < n->loss_ppm) {
+        return;
+    }
+    p = malloc(sizeof *p);
+    assert_non_null(p);
+    p->to = !from;
+    p->len = d->len;
+    p->from_addr = d->from;
+    p->to_addr = d->to;
+    memcpy(p->data, d->data, d->len);
+    n->busy_until[from] =
+        start + rate_duration(n->rate, (int64_t)d->len + RATE_UDP_IP_OVERHEAD_BYTES +
+                                           RATE_ETHERNET_OVERHEAD_BYTES);
+    assert_int_equal(heap_push(&n->heap, n->busy_until[from] + n->delay, p), 0);
+}
+
+PAIR_UNUSED static void pair_poll_all(struct pair *n)
+{
+    uint8_t buf[AGENT_DATAGRAM_MAX];
+
+    for (int i = 0; i < 2; i++) {
+        struct dgram d = {.data = buf};
+        while (agent_poll(n->agent[i], &d, n->now) == 1) {
+            if (n->meddle) {
+                n->meddle(n, i, &d);
+            }
+            pair_carry(n, i, &d);
+        }
+    }
+}
+
+PAIR_UNUSED static void pair_deliver(struct pair *n, struct pair_parcel *p)
+{
+    struct dgram d = {
+        .from = p->from_addr, .to = p->to_addr, .arrival = n->now, .data = p->data, .len = p->len};
+
+    agent_recv(n->agent[p->to], &d, n->now);
+    free(p);
+}
+
+/* Runs until both are done or the time is until. */
+PAIR_UNUSED static void pair_run(struct pair *n, ns_t until)
+{
+    for (int spins = 0; n->now <= until; spins++) {
+        ns_t next, before = n->now;
+        pair_poll_all(n);
+        if (agent_done(n->agent[SENDER]) && agent_done(n->agent[RECEIVER])) {
+            return;
+        }
+        next = ns_min(heap_next_time(&n->heap),
+                      ns_min(agent_deadline(n->agent[SENDER]), agent_deadline(n->agent[RECEIVER])));
+        if (next == NS_NEVER) {
+            return;
+        }
+        n->now = ns_max(n->now, next);
+        spins = n->now > before ? 0 : spins;
+        assert_true(spins < 1000); /* time must go on */
+        if (heap_next_time(&n->heap) <= n->now) {
+            pair_deliver(n, heap_pop(&n->heap));
+        }
+        for (int i = 0; i < 2; i++) {
+            if (agent_deadline(n->agent[i]) <= n->now) {
+                agent_expire(n->agent[i], n->now);
+            }
+        }
+    }
+}
+
+#endif
