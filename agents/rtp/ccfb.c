@@ -145,7 +145,7 @@ bool ccfb_receiver_pending(const struct ccfb_receiver *r)
 
 static int64_t to_ticks(ns_t t)
 {
-    return (int64_t)(((__int128)t << 16) / NS_PER_S);
+    return (int64_t)((__int128)t * 65536 / NS_PER_S);
 }
 
 static uint16_t metric(const struct source *s, int64_t seq, ns_t now)

@@ -27,8 +27,9 @@ struct ccfb_receiver;
 /* Returns 0 or ERR_NOMEM. */
 int ccfb_receiver_new(struct ccfb_receiver **out, enum ccfb_num_reports form);
 void ccfb_receiver_free(struct ccfb_receiver *r);
-/* A packet arrived with the two ECN bits of its IP header. Of duplicates the first arrival counts,
- * and CE if any copy was marked. Returns 0, or ERR_LIMIT for one source too many. */
+/* A packet arrived (not before time 0) with the two ECN bits of its IP header. Of duplicates the
+ * first arrival counts, and CE if any copy was marked. Returns 0, or ERR_LIMIT for one source too
+ * many. */
 int ccfb_receiver_recv(struct ccfb_receiver *r, uint32_t ssrc, uint16_t seq, uint8_t ecn,
                        ns_t arrival);
 /* Has anything arrived since the last report? */

@@ -320,15 +320,17 @@ void rtcp_put_feedback_header(struct buf_writer *w, uint8_t type, uint8_t fmt, s
 /* The pair that covers seqs[i] and what follows it; returns how many it covers. */
 static size_t make_pair(const uint16_t *seqs, size_t n, uint16_t *mask)
 {
+    unsigned last = 0;
     size_t i = 1;
 
     *mask = 0;
     for (; i < n; i++) {
         unsigned d = (uint16_t)(seqs[i] - seqs[0]);
 
-        if (d == 0 || d > 16) {
+        if (d <= last || d > 16) {
             break;
         }
+        last = d;
         *mask = (uint16_t)(*mask | 1u << (d - 1));
     }
     return i;

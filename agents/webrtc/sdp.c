@@ -41,10 +41,15 @@ static bool is(struct slice s, const char *text)
 static struct slice cut(struct slice *rest, char separator)
 {
     const char *at = rest->n ? memchr(rest->p, separator, rest->n) : NULL;
-    struct slice word = {rest->p, at ? (size_t)(at - rest->p) : rest->n};
-    size_t skip = word.n + (at ? 1 : 0);
+    struct slice word = *rest;
 
-    *rest = (struct slice){rest->p + skip, rest->n - skip};
+    if (!at) {
+        rest->n = 0;
+        return word;
+    }
+    word.n = (size_t)(at - rest->p);
+    rest->p += word.n + 1;
+    rest->n -= word.n + 1;
     return word;
 }
 
