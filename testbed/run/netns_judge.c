@@ -61,7 +61,7 @@ static void judge_captures(struct netns_run *r)
         *outcomes[i] =
             (struct manifest_capture){.packets = s->capture.packets, .dropped = s->capture.dropped};
         invalid(r, "capture-drops", s->capture.dropped, "%s.pcap: buffer full", s->name);
-        invalid(r, "oversize-packet", s->capture.oversize,
+        invalid(r, "oversized-packet", s->capture.oversize,
                 "%s.pcap: frames of up to %" PRIu32 " bytes", s->name, s->capture.longest);
     }
 }
@@ -124,7 +124,7 @@ static void judge_file(struct netns_run *r)
     (void)look(r, "sender", ".file.csv", &digest, &sent);
     (void)look(r, "receiver", ".file.csv", &digest, &got);
     if (!ok || (sent != DIGEST_NONE && got != DIGEST_NONE && sent != got)) {
-        invalid(r, "file-damaged", 1, "the file that arrived is not the one sent");
+        invalid(r, "file-corrupt", 1, "the file that arrived is not the one sent");
     }
 }
 

@@ -76,6 +76,21 @@ static int set_up(void **state)
     return 0;
 }
 
+/* Every reason is explained where people look for it. Tests run in the root of the checkout. */
+static void is_documented(const char *reason)
+{
+    char word[48], text[16 * 1024];
+    FILE *f = fopen("results/README.md", "re");
+
+    assert_non_null(f);
+    text[fread(text, 1, sizeof text - 1, f)] = '\0';
+    fclose(f);
+    snprintf(word, sizeof word, "`%s`", reason);
+    if (!strstr(text, word)) {
+        fail_msg("results/README.md does not know %s", word);
+    }
+}
+
 /* The only reason there is. */
 static void expect(struct fixture *f, const char *reason, int64_t count, const char *detail)
 {
@@ -84,6 +99,7 @@ static void expect(struct fixture *f, const char *reason, int64_t count, const c
     netns_judge(&f->r);
     assert_int_equal(m->invalid_count, 1);
     assert_string_equal(m->invalid[0].reason, reason);
+    is_documented(reason);
     assert_int_equal(m->invalid[0].count, count);
     if (!strstr(m->invalid[0].detail, detail)) {
         fail_msg("\"%s\" does not say \"%s\"", m->invalid[0].detail, detail);
@@ -132,7 +148,7 @@ static void test_oversize(void **state)
 
     f->r.sides[NETNS_SENDER].capture =
         (struct capture_live_stats){.packets = 9, .oversize = 2, .longest = 48000};
-    expect(f, "oversize-packet", 2, "48000");
+    expect(f, "oversized-packet", 2, "48000");
 }
 
 static void test_qdisc_drops(void **state)
@@ -193,7 +209,7 @@ static void test_file_damaged(void **state)
     struct fixture *f = *state;
 
     write_records("receiver.file.csv", "time_ns,event,digest,intact\n2,1,78,\n");
-    expect(f, "file-damaged", 1, "not the one sent");
+    expect(f, "file-corrupt", 1, "not the one sent");
 }
 
 static void test_media_missing(void **state)

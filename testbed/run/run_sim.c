@@ -337,7 +337,7 @@ static void judge_flows(struct world *w)
     } else if (got->file_intact == 0 ||
                (sent->file_digest != RECORD_NONE && got->file_digest != RECORD_NONE &&
                 sent->file_digest != got->file_digest)) {
-        manifest_add_invalid(&w->manifest, "file-damaged", 1,
+        manifest_add_invalid(&w->manifest, "file-corrupt", 1,
                              "the file that arrived is not the one sent");
     }
     sim_counters(w->sim, &c);
