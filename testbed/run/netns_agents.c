@@ -233,11 +233,17 @@ static void escalate(struct netns_run *r, struct ending *e, ns_t now)
 }
 
 /* A helper that ends while agents run takes the run with it. */
-static int check_helper(struct netns_run *r, const struct service *s, const struct pollfd *p)
+static int check_helper(struct netns_run *r, struct service *s, const struct pollfd *p)
 {
-    return p->revents
-               ? message_set(r->m, ERR_OS, "%s ended in the middle of the run", s->child.name)
-               : 0;
+    struct message cause;
+
+    if (!p->revents) {
+        return 0;
+    }
+    if (!service_expect(s, NULL, 0, realtime_mono(), &cause)) {
+        message_set(&cause, ERR_OS, "%s ended", s->child.name);
+    }
+    return message_set(r->m, ERR_OS, "in the middle of the run: %.200s", cause.text);
 }
 
 static int wait_step(struct netns_run *r, ns_t until)

@@ -42,7 +42,8 @@ static void tell_progress(void *ctx, ns_t run_time)
     const struct leading *l = ctx;
     const struct word w = {.kind = WORD_PROGRESS, .run_time = run_time};
 
-    service_answer(l->fd, 0, NULL, &w, sizeof w);
+    /* A stopped orchestrator (Ctrl-Z) must not stop the run's supervision. */
+    service_notify(l->fd, &w, sizeof w);
 }
 
 /* The leader itself. It leaves the terminal's process group, so that an interrupt typed there

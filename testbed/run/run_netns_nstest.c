@@ -207,7 +207,7 @@ static void test_a_run_leaves_its_folder(void **state)
     assert_null(strstr(o.manifest, "-drops"));
     assert_null(strstr(o.manifest, "file-unfinished"));
     assert_null(strstr(o.manifest, "media-missing"));
-    assert_null(strstr(o.manifest, "oversize-packet"));
+    assert_null(strstr(o.manifest, "oversized-packet"));
     clean_up();
 }
 
@@ -285,6 +285,8 @@ static void test_a_killed_helper(void **state)
         run(&w, &o);
         assert_int_equal(o.rc, ERR_OS);
         assert_non_null(strstr(o.message, names[i]));
+        assert_non_null(strstr(o.message, "in the middle of the run"));
+        assert_non_null(strstr(o.message, "killed by signal 9"));
         assert_false(exists("DONE"));
         clean_up();
     }

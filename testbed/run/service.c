@@ -99,17 +99,30 @@ int service_expect(struct service *s, void *payload, size_t len, ns_t deadline, 
     return 0;
 }
 
+static void say(int fd, struct head *head, const void *payload, size_t len, int flags)
+{
+    struct iovec iov[] = {{head, sizeof *head}, {(void *)(uintptr_t)payload, len}};
+    struct msghdr h = {.msg_iov = iov, .msg_iovlen = 2};
+
+    /* Whoever does not hear this has ended, and so will the service. */
+    (void)!sendmsg(fd, &h, MSG_NOSIGNAL | flags);
+}
+
 void service_answer(int fd, int code, const struct message *m, const void *payload, size_t len)
 {
     struct head head = {.code = code};
-    struct iovec iov[] = {{&head, sizeof head}, {(void *)(uintptr_t)payload, len}};
-    struct msghdr h = {.msg_iov = iov, .msg_iovlen = 2};
 
     if (code) {
         head.message = *m;
     }
-    /* Whoever does not hear this has ended, and so will the service. */
-    (void)!sendmsg(fd, &h, MSG_NOSIGNAL);
+    say(fd, &head, payload, len, 0);
+}
+
+void service_notify(int fd, const void *payload, size_t len)
+{
+    struct head head = {0};
+
+    say(fd, &head, payload, len, MSG_DONTWAIT);
 }
 
 void service_kill(struct service *s)

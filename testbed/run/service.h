@@ -22,6 +22,7 @@ struct service_options {
     void *arg;
 };
 
+/* Returns 0, or ERR_OS with the cause; then nothing is left running or open. */
 int service_start(struct service *s, const struct service_options *o, struct message *m);
 /* One byte to the service. Returns 0 or ERR_OS with the cause. */
 int service_command(struct service *s, char command, struct message *m);
@@ -31,6 +32,8 @@ int service_command(struct service *s, char command, struct message *m);
 int service_expect(struct service *s, void *payload, size_t len, ns_t deadline, struct message *m);
 /* For the service itself: sends a packet. m is used only when code is not 0. */
 void service_answer(int fd, int code, const struct message *m, const void *payload, size_t len);
+/* The same for news that may be lost: never waits for a starter that does not listen now. */
+void service_notify(int fd, const void *payload, size_t len);
 /* Ends the service if it is there, and closes. */
 void service_kill(struct service *s);
 
