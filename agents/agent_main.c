@@ -313,11 +313,14 @@ static int close_log(FILE *f, const char *path)
 {
     bool failed = f && ferror(f);
 
-    if (f && (fclose(f) || failed)) {
-        complain("%s: not written in full", path);
+    if (f && fclose(f)) {
+        complain("%s: not written in full: %m", path);
         return ERR_OS;
     }
-    return 0;
+    if (failed) { /* long ago; why is not known any more */
+        complain("%s: not written in full", path);
+    }
+    return failed ? ERR_OS : 0;
 }
 
 static int program_close(struct program *p)
