@@ -3,46 +3,114 @@
 #
 #   scripts/bench.sh [BENCHMARK...]
 #
-# Runs the benchmark programs, then measures what a person waits for: the default scenario in
-# virtual time, whole process, median of BENCH_RUNS (5). Processor time, not wall time, because
-# the machine may be busy. BENCH_ARGS are added to the scenario's command line.
+# Runs each benchmark program BENCH_RUNS (5) times and prints its lines with the median of every
+# number, then does the same with what a person waits for: the default scenario in virtual time and
+# the reduction of its run. Times are processor times unless a line says otherwise, because the
+# machine may be busy. BENCH_ARGS are added to the scenario's command line.
 set -euo pipefail
 export LC_ALL=C
 : "${BENCH_RUNS:=5}" "${BENCH_ARGS:=}"
 cd "$(dirname "$0")/.."
-
-for program; do
-    "$program"
-done
+TIMEFORMAT='%U %S'
 
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
-# Virtual seconds: what the runs' manifests say they lasted.
-virtual_seconds() {
-    find "$1" -name manifest.json -exec cat {} + | grep -oE '"duration_ns": *[0-9]+' |
-        awk -F: '{ s += $2 } END { print s / 1e9 }'
+# medians FILE...: the lines of the first file, with each number the median of those at its place in
+# all files, written as there.
+medians() {
+    awk '
+        function add(line, start, n, key) {
+            for (n = 0; match(line, /[0-9]+(\.[0-9]+)?/); n++) {
+                key = FNR "," n
+                value[key, ++count[key]] = substr(line, RSTART, RLENGTH)
+                line = substr(line, RSTART + RLENGTH)
+            }
+        }
+        function median(key, i, k, v, m) {
+            m = count[key]
+            for (i = 1; i <= m; i++)
+                v[i] = value[key, i] + 0
+            for (i = 2; i <= m; i++)
+                for (k = i; k > 1 && v[k - 1] > v[k]; k--) {
+                    swap = v[k]; v[k] = v[k - 1]; v[k - 1] = swap
+                }
+            return m % 2 ? v[(m + 1) / 2] : (v[m / 2] + v[m / 2 + 1]) / 2
+        }
+        NR == FNR { lines[FNR] = $0; last = FNR }
+        { add($0) }
+        END {
+            for (l = 1; l <= last; l++) {
+                rest = lines[l]
+                out = ""
+                for (n = 0; match(rest, /[0-9]+(\.[0-9]+)?/); n++) {
+                    text = substr(rest, RSTART, RLENGTH)
+                    dot = index(text, ".")
+                    out = out substr(rest, 1, RSTART - 1) sprintf("%" length(text) "." \
+                        (dot ? length(text) - dot : 0) "f", median(l "," n))
+                    rest = substr(rest, RSTART + RLENGTH)
+                }
+                print "  " out rest
+            }
+        }' "$@"
 }
 
-./run-scenario --help >/dev/null # builds, if it has to
-TIMEFORMAT='%U %S'
-for ((i = 0; i < BENCH_RUNS; i++)); do
-    # shellcheck disable=SC2086 # a list of arguments
-    { time build/muxbed --link sim --quiet --out "$tmp/$i" $BENCH_ARGS >"$tmp/log" 2>&1; } \
-        2>"$tmp/time" || {
-        cat "$tmp/log"
-        echo "bench: the scenario failed" >&2
+# cpu_of COMMAND...: the processor time of a command, in s; its output is shown when it fails.
+cpu_of() {
+    { time "$@" >"$tmp/log" 2>&1; } 2>"$tmp/time" || {
+        cat "$tmp/log" >&2
+        echo "bench: failed: $*" >&2
         exit 1
     }
     awk '{ print $1 + $2 }' "$tmp/time"
-done | sort -n >"$tmp/cpu"
-awk -v virtual="$(virtual_seconds "$tmp/0" 2>/dev/null || echo 0)" '
-    { cpu[NR] = $1 }
-    END {
-        m = NR % 2 ? cpu[(NR + 1) / 2] : (cpu[NR / 2] + cpu[NR / 2 + 1]) / 2
-        printf "default scenario, sim: %.3f s of CPU time (median of %d; %.3f to %.3f)\n", m, NR,
-            cpu[1], cpu[NR]
-        if (virtual && m)
-            printf "default scenario, sim: %.0f virtual seconds per CPU second (%.1f s)\n",
-                virtual / m, virtual
-    }' "$tmp/cpu"
+}
+
+# number FILE KEY: the sum of the whole numbers that key has in JSON, wherever it is.
+number() {
+    { grep -oE "\"$2\": *[0-9]+" "$1" || true; } | awk -F: '{ s += $2 } END { printf "%.0f\n", s }'
+}
+
+# One line of what a person waits for, from one run of the default scenario.
+scenario() {
+    local out=$1 run reduce virtual packets runs
+    # shellcheck disable=SC2086 # a list of arguments
+    run=$(cpu_of build/muxbed --link sim --no-expect --quiet --out "$out" $BENCH_ARGS)
+    find "$out" -name manifest.json -exec cat {} + >"$tmp/manifests"
+    virtual=$(number "$tmp/manifests" duration_ns)
+    packets=$(number "$tmp/manifests" packets)
+    runs=("$out"/*/manifest.json)
+    reduce=$(cpu_of build/analyze reduce "${runs[@]%/manifest.json}")
+    awk -v run="$run" -v reduce="$reduce" -v virtual="$virtual" -v packets="$packets" 'BEGIN {
+        printf "whole command, plots included: %.3f s for %.1f virtual s, %.0f virtual s per s\n",
+            run, virtual / 1e9, virtual / 1e9 / (run ? run : 1)
+        printf "reduction of its run: %.3f s for %.0f captured packets, %.0f packets per s\n",
+            reduce, packets, packets / (reduce ? reduce : 1)
+    }'
+    rm -rf "$out"
+}
+
+./run-scenario --help >/dev/null # builds, if it has to
+echo "Medians of $BENCH_RUNS runs; processor time unless said otherwise. $(nproc) processors," \
+    "load $(cut -d ' ' -f 1 /proc/loadavg)."
+status=0
+for program; do
+    [[ $program =~ (agents|testbed|analysis)/.* ]] && name=${BASH_REMATCH[0]} || name=$program
+    echo
+    echo "$name"
+    for ((i = 1; i <= BENCH_RUNS; i++)); do
+        "$program" >"$tmp/bench.$i" || {
+            echo "bench: $name: run $i ended with status $?: below its minimum, or failed" >&2
+            status=1
+        }
+    done
+    medians "$tmp"/bench.*
+    rm -f "$tmp"/bench.*
+done
+
+echo
+echo "the default scenario in virtual time"
+for ((i = 1; i <= BENCH_RUNS; i++)); do
+    scenario "$tmp/out" >"$tmp/bench.$i"
+done
+medians "$tmp"/bench.*
+exit $status

@@ -69,8 +69,9 @@ static double bench_join(const char *parent, const char *dir)
     write_run(parent, false);
     load(dir, &arrived); /* brings the files into memory */
     seconds = load(dir, &arrived);
-    printf("pcap_join_pps %.0f (%d packets captured twice, %zu joined, %.3f CPU s)\n",
-           2 * PACKETS / seconds, PACKETS, arrived, seconds);
+    printf(
+        "captures read and joined: %.2f M packets per s (%d captured twice, %zu joined, %.3f s)\n",
+        2e-6 * PACKETS / seconds, PACKETS, arrived, seconds);
     return arrived == PACKETS ? 2 * PACKETS / seconds : 0;
 }
 
@@ -91,8 +92,8 @@ static double bench_read(const char *parent, const char *dir)
         exit(EXIT_FAILURE);
     }
     seconds = cpu_s() - seconds;
-    printf("csv_bytes_per_s %.0f (%zu rows, %.3f CPU s)\n", (double)st.st_size / seconds, t.rows,
-           seconds);
+    printf("records read: %.0f MB per s (%zu rows, %.3f s)\n", (double)st.st_size / seconds / 1e6,
+           t.rows, seconds);
     table_fini(&t);
     return (double)st.st_size / seconds;
 }
