@@ -54,9 +54,9 @@ int rtx_restore(struct rtp_packet *p, uint32_t original_ssrc, uint8_t original_p
 /* ---- history ---- */
 
 struct sent {
-    bool used;
+    bool used, again;
     uint16_t seq;
-    ns_t first, last; /* sent, and sent most recently */
+    ns_t first, last; /* sent, and sent again most recently */
     size_t len;
     uint8_t *data; /* RTX_PACKET_BYTES_MAX, allocated with first use */
 };
@@ -113,8 +113,9 @@ int rtx_history_put(struct rtx_history *h, uint16_t seq, const uint8_t *data, si
     }
     memcpy(s->data, data, len);
     s->used = true;
+    s->again = false;
     s->seq = seq;
-    s->first = s->last = now;
+    s->first = now;
     s->len = len;
     if (!h->started || (int16_t)(uint16_t)(seq - h->newest) > 0) {
         h->newest = seq;
@@ -135,9 +136,10 @@ const uint8_t *rtx_history_resend(struct rtx_history *h, uint16_t seq, ns_t min_
 {
     struct sent *s = &h->slots[seq % h->size];
 
-    if (!kept(h, s, seq, now) || now - s->last < min_gap) {
+    if (!kept(h, s, seq, now) || (s->again && now - s->last < min_gap)) {
         return NULL;
     }
+    s->again = true;
     s->last = now;
     *len = s->len;
     return s->data;

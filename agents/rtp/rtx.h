@@ -45,8 +45,10 @@ void rtx_history_free(struct rtx_history *h);
 /* Copies a packet that leaves now; it replaces an older one of its place. Returns 0, ERR_SPACE
  * above RTX_PACKET_BYTES_MAX or ERR_NOMEM. */
 int rtx_history_put(struct rtx_history *h, uint16_t seq, const uint8_t *data, size_t len, ns_t now);
-/* The packet to send again now: NULL if it is not kept (any more), or was sent or sent again less
- * than min_gap (a round trip) ago. Counts as sent again. Valid until the next call with h. */
+/* The packet to send again now: NULL if it is not kept (any more), or was sent again less than
+ * min_gap (a round trip) ago, so that the earlier repetition may still be under way. The first
+ * request is always met: the estimate of the round trip may be too long. Counts as sent again.
+ * Valid until the next call with h. */
 const uint8_t *rtx_history_resend(struct rtx_history *h, uint16_t seq, ns_t min_gap, ns_t now,
                                   size_t *len);
 /* The packet to repeat as padding: the largest of the newest RTX_PADDING_CHOICE kept; NULL if there

@@ -132,13 +132,15 @@ static void not_twice_within_a_round_trip(void **state)
 
     (void)state;
     put(h, 9, 77, 0);
-    assert_null(rtx_history_resend(h, 9, rtt, 29 * NS_PER_MS, &len));
-    assert_non_null(rtx_history_resend(h, 9, rtt, 30 * NS_PER_MS, &len));
+    assert_non_null(rtx_history_resend(h, 9, rtt, 20 * NS_PER_MS, &len)); /* the first request */
     assert_int_equal(len, 77);
-    assert_null(rtx_history_resend(h, 9, rtt, 59 * NS_PER_MS, &len));
-    assert_non_null(rtx_history_resend(h, 9, rtt, 60 * NS_PER_MS, &len));
-    put(h, 10, 5, 61 * NS_PER_MS);
-    assert_false(has(h, 9, 61 * NS_PER_MS)); /* only one is kept */
+    assert_null(rtx_history_resend(h, 9, rtt, 49 * NS_PER_MS, &len));
+    assert_non_null(rtx_history_resend(h, 9, rtt, 50 * NS_PER_MS, &len));
+    assert_null(rtx_history_resend(h, 9, rtt, 79 * NS_PER_MS, &len));
+    put(h, 10, 5, 80 * NS_PER_MS);
+    assert_false(has(h, 9, 80 * NS_PER_MS));                               /* only one is kept */
+    assert_non_null(rtx_history_resend(h, 10, rtt, 81 * NS_PER_MS, &len)); /* its own first */
+    assert_null(rtx_history_resend(h, 10, rtt, 82 * NS_PER_MS, &len));
     rtx_history_free(h);
 }
 
