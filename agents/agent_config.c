@@ -425,6 +425,8 @@ static int check_webrtc(const struct agent_config *c, char *message, size_t len)
 {
     const struct agent_channel *d = &c->channels[0];
 
+    if (c->preset != AGENT_PRESET_LIBWEBRTC)
+        return fail(message, len, "preset: the webrtc stack has libwebrtc only");
     for (size_t i = 1; i < AGENT_CHANNELS_MAX; i++) {
         if (c->channels[i].kind != AGENT_DATA_NONE)
             return fail(message, len, "data%zu: the webrtc stack carries one data flow", i + 1);

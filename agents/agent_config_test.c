@@ -305,16 +305,34 @@ static void test_help_has_every_key(void **state)
     free(text);
 }
 
+/* What the WebRTC stack cannot carry is said before a run. */
+static void test_webrtc_limits(void **state)
+{
+    static const char *const refused[] = {
+        "preset = cubic",         "data.message-size = 65537", "data2 = file",
+        "data.order = unordered", "data.lifetime = 1s",        "data.interval = 1ms",
+    };
+    char message[256], text[160];
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(refused); i++) {
+        struct agent_config c = agent_config_default();
+        snprintf(text, sizeof text, "stack = webrtc\nmedia = 1\ndata = file\n%s\n", refused[i]);
+        assert_int_equal(agent_config_parse(&c, text, strlen(text), message, sizeof message), 0);
+        assert_int_equal(agent_config_check(&c, message, sizeof message), ERR_CONFIG);
+        assert_non_null(strstr(message, "webrtc stack"));
+        c.stack = AGENT_STACK_QUIC;
+        assert_int_equal(agent_config_check(&c, message, sizeof message), 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_key_round_trips),
-        cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_steps),
-        cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_check),
-        cmocka_unit_test(test_help_has_every_key),
+        cmocka_unit_test(test_webrtc_limits), cmocka_unit_test(test_every_key_round_trips),
+        cmocka_unit_test(test_defaults),      cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_steps),         cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_check),         cmocka_unit_test(test_help_has_every_key),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -165,6 +165,39 @@ static void test_unfinished_file_is_said(void **state)
     pair_fini(&n);
 }
 
+static void watch_rate(void *ctx, enum record_kind kind, const int64_t *v)
+{
+    bps_t *most = ctx; /* before and from 10 s on, each second's start left out */
+
+    if (kind == RECORD_FRAME_SENT && v[0] % (10 * NS_PER_S) > NS_PER_S) {
+        bps_t *m = &most[v[0] >= 10 * NS_PER_S];
+        *m = v[7] > *m ? v[7] : *m;
+    }
+}
+
+static void test_steps(void **state)
+{
+    struct agent_config c = pair_config(SENDER);
+    bps_t most[2] = {0, 0};
+    struct pair n;
+
+    (void)state;
+    c.media = 1;
+    c.duration = 20 * NS_PER_S;
+    c.max_rate = 2000000;
+    c.steps[0] =
+        (struct agent_step){.at = 10 * NS_PER_S, .key = AGENT_STEP_MAX_RATE, .value = 1000000};
+    c.step_count = 1;
+    pair_init(&n, &c, 18);
+    n.seen[SENDER].row = watch_rate;
+    n.seen[SENDER].row_ctx = most;
+    pair_run(&n, 60 * NS_PER_S);
+    expect_orderly(&n);
+    pair_fini(&n);
+    assert_in_range(most[0], 1900000, 2000000);
+    assert_in_range(most[1], 900000, 1000000);
+}
+
 static void test_stop(void **state)
 {
     struct agent_config c = pair_config(SENDER);
@@ -457,6 +490,7 @@ int main(void)
         cmocka_unit_test(test_data_only),
         cmocka_unit_test(test_endless_data_is_cut_off),
         cmocka_unit_test(test_unfinished_file_is_said),
+        cmocka_unit_test(test_steps),
         cmocka_unit_test(test_stop),
         cmocka_unit_test(test_handshake_under_10_percent_loss),
         cmocka_unit_test(test_handshake_under_30_percent_loss),

@@ -8,11 +8,29 @@
 #define QUEUE_TIME_MAX (2 * NS_PER_S)
 #define QUEUE_TIME_LEFT_MIN NS_PER_MS
 
+/* The controller gets the widest limits that are to come: those in force are kept by the encoder.
+ */
+static struct cc_config widest_limits(const struct webrtc_media_tx *m)
+{
+    const struct agent_config *cfg = m->cfg;
+    struct cc_config c = {
+        .start_rate = cfg->start_rate, .min_rate = cfg->min_rate, .max_rate = cfg->max_rate};
+
+    for (int64_t i = 0; i < cfg->step_count; i++) {
+        const struct agent_step *s = &cfg->steps[i];
+        if (s->key == AGENT_STEP_MIN_RATE && s->value < c.min_rate) {
+            c.min_rate = s->value;
+        } else if (s->key == AGENT_STEP_MAX_RATE && s->value > c.max_rate) {
+            c.max_rate = s->value;
+        }
+    }
+    c.max_rate = webrtc_media_tx_ip_rate(m, c.max_rate);
+    return c;
+}
+
 int webrtc_media_rate_start(struct webrtc_media_tx *m, ns_t now)
 {
-    struct cc_config cfg = {.start_rate = m->cfg->start_rate,
-                            .min_rate = m->cfg->min_rate,
-                            .max_rate = webrtc_media_tx_ip_rate(m, m->cfg->max_rate)};
+    struct cc_config cfg = widest_limits(m);
     int rv = cc_libwebrtc_new(&m->cc, &cfg, now);
 
     if (rv == 0) {

@@ -5,6 +5,7 @@
 #include "agents/base/prng.h"
 #include "agents/webrtc/webrtc_media_rate.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,46 @@
 #define HISTORY_AGE (2 * NS_PER_S)
 #define PADDING_BYTES 224 /* of a padding-only packet, as libwebrtc's */
 #define RESEND_GAP_MIN (5 * NS_PER_MS)
+
+/* ---- steps ---- */
+
+static const struct agent_step *next_step(const struct webrtc_media_tx *m)
+{
+    return m->steps_taken < m->cfg->step_count ? &m->cfg->steps[m->steps_taken] : NULL;
+}
+
+/* Changes the configuration by what is due. Returns whether anything was. */
+static bool take_steps(struct webrtc_media_tx *m, ns_t now)
+{
+    const struct agent_step *s = next_step(m);
+    char name[48];
+
+    if (!s || s->at > now) {
+        return false;
+    }
+    for (; s && s->at <= now; s = next_step(m)) {
+        agent_config_step(&m->live, s);
+        m->steps_taken++;
+        snprintf(name, sizeof name, "step-%s", agent_step_name(s->key));
+        record_put_named(m->rec, RECORD_EVENT, name, now, s->value);
+    }
+    return true;
+}
+
+static void follow_steps(struct webrtc_media_tx *m, ns_t now)
+{
+    bps_t max_rate = m->cfg->max_rate;
+
+    if (!take_steps(m, now)) {
+        return;
+    }
+    encoder_set_limits(m->encoder, m->cfg->min_rate, m->cfg->max_rate, now);
+    if (m->cc && m->cfg->max_rate > max_rate) {
+        cc_demand(m->cc, now);
+    }
+}
+
+/* ---- making it ---- */
 
 static enum encoder_mode encoder_mode(const struct agent_config *cfg)
 {
@@ -64,7 +105,8 @@ int webrtc_media_tx_init(struct webrtc_media_tx *m, const struct agent_config *c
     int rv;
 
     memset(m, 0, sizeof *m);
-    m->cfg = cfg;
+    m->live = *cfg;
+    m->cfg = &m->live;
     m->rec = env->rec;
     m->packet_bytes_max =
         (room < PACKET_BYTES_MAX ? room : PACKET_BYTES_MAX) - EXTENSION_BYTES - RTX_OSN_BYTES;
@@ -78,6 +120,7 @@ int webrtc_media_tx_init(struct webrtc_media_tx *m, const struct agent_config *c
     m->rtx = (struct rtx_stream){.ssrc = m->packetizer.ssrc ^ (prng_u32(&p) | 1),
                                  .payload_type = WEBRTC_MEDIA_RTX_PAYLOAD_TYPE,
                                  .next_seq = (uint16_t)(prng_u32(&p) & 0x7fff)};
+    take_steps(m, now);
     rv = make_parts(m, env, now);
     if (rv) {
         webrtc_media_tx_fini(m);
@@ -195,6 +238,7 @@ int webrtc_media_tx_expire(struct webrtc_media_tx *m, ns_t now)
     struct encoder_frame f;
     int rv = 0;
 
+    follow_steps(m, now);
     if (!m->cc && encoder_due(m) <= now) {
         rv = webrtc_media_rate_start(m, now);
     }
@@ -223,6 +267,9 @@ ns_t webrtc_media_tx_deadline(const struct webrtc_media_tx *m, ns_t now)
 
     if (m->cc) {
         t = ns_min(t, cc_deadline(m->cc));
+    }
+    if (next_step(m) && !m->stopped) {
+        t = ns_min(t, next_step(m)->at);
     }
     if (has_packet(m)) {
         t = ns_min(t, ns_max(pacer_next(&m->pacer), now));

@@ -43,7 +43,9 @@ struct webrtc_media_out {
 };
 
 struct webrtc_media_tx {
-    const struct agent_config *cfg;
+    const struct agent_config *cfg; /* = live */
+    struct agent_config live;       /* the configuration, changed by the steps so far */
+    int64_t steps_taken;
     const struct record_sink *rec;
     struct encoder *encoder;
     struct packetizer packetizer;

@@ -88,14 +88,21 @@ static void check_data(const struct scenario *s, scenario_check_report *report, 
     else if (s->data_stop <= s->data_start)
         report(ctx, "data.stop", "data.start",
                "data.stop is not after data.start; allowed: a later time, or never");
-    if (s->stack == AGENT_STACK_WEBRTC && s->data_message_bytes > WEBRTC_MESSAGE_BYTES_MAX)
-        report(ctx, "data.message-size", "stack",
-               "data.message-size is above 64 KiB; allowed with stack webrtc: up to 64KiB");
     if (s->data_start >= s->duration)
         report(ctx, "data.start", "duration", "data.start is not before the end of the run");
     else if (s->data == AGENT_DATA_FILE && s->duration == NS_NEVER &&
              s->data_start >= s->time_limit)
         report(ctx, "data.start", "time-limit", "data.start is not before time-limit");
+}
+
+static void check_webrtc(const struct scenario *s, scenario_check_report *report, void *ctx)
+{
+    if (s->preset != AGENT_PRESET_LIBWEBRTC)
+        report(ctx, "preset", "stack",
+               "preset is one of stack quic; allowed with stack webrtc: libwebrtc");
+    if (s->data != AGENT_DATA_NONE && s->data_message_bytes > WEBRTC_MESSAGE_BYTES_MAX)
+        report(ctx, "data.message-size", "stack",
+               "data.message-size is above 64KiB; allowed with stack webrtc: up to 64KiB");
 }
 
 void scenario_check(const struct scenario *s, scenario_check_report *report, void *ctx)
@@ -105,6 +112,8 @@ void scenario_check(const struct scenario *s, scenario_check_report *report, voi
         check_media(s, report, ctx);
     if (s->data != AGENT_DATA_NONE)
         check_data(s, report, ctx);
+    if (s->stack == AGENT_STACK_WEBRTC)
+        check_webrtc(s, report, ctx);
     if (!s->media && s->data == AGENT_DATA_NONE)
         report(ctx, "flows", NULL,
                "there is no flow; allowed: one of kind media, one of kind data, or both");
