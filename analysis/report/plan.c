@@ -37,7 +37,7 @@ static int runs_of_index(struct plan_results *p, json_t *index, const char *path
     {
         const char *name = json_string_value(json_object_get(one, "name"));
 
-        if (!name || strchr(name, '/')) {
+        if (!name || !*name || *name == '.' || strchr(name, '/')) {
             return fault_set(f, ERR_MALFORMED, "%s: run %zu has no proper name", path, i + 1);
         }
         if (add_run(p, name)) {

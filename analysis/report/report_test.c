@@ -309,15 +309,21 @@ static void test_a_folder_in_another_encoding(void **state)
 
 static void test_no_runs(void **state)
 {
+    static const char *const improper[] = {"../elsewhere", "a/b", "..", ".", ".hidden", ""};
     struct fixture *x = *state;
     struct run_folder r = {0};
     struct fault f;
+    char text[80];
 
     assert_int_equal(make(x, false, NULL, &f), ERR_MALFORMED);
     contains(f.text, "no runs");
     memcpy(r.dir, x->dir, sizeof r.dir);
-    run_folder_text(&r, "index.json", "{\"runs\":[{\"name\":\"../elsewhere\"}]}");
-    assert_int_equal(make(x, false, NULL, &f), ERR_MALFORMED);
+    for (size_t i = 0; i < sizeof improper / sizeof improper[0]; i++) {
+        snprintf(text, sizeof text, "{\"runs\":[{\"name\":\"%s\"}]}", improper[i]);
+        run_folder_text(&r, "index.json", text);
+        assert_int_equal(make(x, false, NULL, &f), ERR_MALFORMED);
+        contains(f.text, "run 1 has no proper name");
+    }
     contains(f.text, "run 1 has no proper name");
     run_folder_text(&r, "index.json", "{\"runs\":[");
     assert_int_equal(make(x, false, NULL, &f), ERR_MALFORMED);
