@@ -18,6 +18,7 @@
 #include <string.h>
 
 #define PATH_BYTES 4096
+#define STEP "step-" /* how events begin that change a key while the run is on */
 
 /* What of the manifest is repeated, so that a reader of metrics.json needs nothing else. */
 static const char *const kept[] = {"name",      "plan",  "cell",        "repetition", "seed",
@@ -82,6 +83,25 @@ static json_t *counts_json(const struct reduction *r)
                      (json_int_t)m->received_count, "rtp_duplicates", (json_int_t)m->duplicates);
 }
 
+/* What was changed in the run: the sender's events that are called step-... */
+static json_t *steps_json(const struct reduction *r)
+{
+    const struct table *t = &r->data.tables[RUN_SENDER][RECORD_EVENT];
+    const int64_t *time = table_column(t, "time_ns"), *value = table_column(t, "value");
+    json_t *a = json_array();
+
+    for (size_t i = 0; a && i < t->rows; i++) {
+        if (strncmp(t->names[i], STEP, strlen(STEP)) == 0 &&
+            json_array_append_new(a, json_pack("{s:f,s:s,s:I}", "time_s", ns_to_s(time[i]), "key",
+                                               t->names[i] + strlen(STEP), "value",
+                                               (json_int_t)value[i]))) {
+            json_decref(a);
+            return NULL;
+        }
+    }
+    return a;
+}
+
 static json_t *document(const struct reduction *r)
 {
     json_t *doc = json_object(), *invalid;
@@ -96,6 +116,7 @@ static json_t *document(const struct reduction *r)
     rc |= json_object_set_new(doc, "valid", json_boolean(json_array_size(invalid) == 0));
     rc |= json_object_set_new(doc, "invalid", invalid);
     rc |= json_object_set_new(doc, "windows", windows_json(&r->windows));
+    rc |= json_object_set_new(doc, "steps", steps_json(r));
     rc |= json_object_set_new(doc, "counts", counts_json(r));
     rc |= json_object_set(doc, "metrics", r->metrics.root);
     rc |= json_object_set_new(doc, "media_after_bps", after_json(&r->metrics));

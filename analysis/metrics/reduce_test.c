@@ -184,6 +184,31 @@ static void test_transfer(void **state)
     assert_int_equal(json_array_size(json_object_get(x->doc, "invalid")), 0);
 }
 
+/* The file has 0.5 of the rate for a second, then all that is not media's: 0.9, then 0.2. */
+static void test_ideal_follows_the_share(void **state)
+{
+    struct fixture *x = *state;
+    struct run_folder r = {0};
+    struct fault f = {{0}};
+    json_t *steps;
+
+    hand_run_write(x->parent, "r-1", "{}", "[]");
+    snprintf(r.dir, sizeof r.dir, "%.500s/r-1", x->parent);
+    run_folder_text(&r, "sender.event.csv",
+                    "name,time_ns,value\nhandshake-complete,21000000,0\n"
+                    "step-share-ppm,1000000000,900000\nstep-share-ppm,1500000000,500000\n"
+                    "step-media.min-rate,2500000000,1000\nstep-share-ppm,3000000000,900000\n"
+                    "step-share-ppm,4000000000,200000\nstep-share-ppm,9000000000,999999\n");
+    assert_int_equal(reduce_run(x->run, &x->doc, &f), 0);
+    /* 857,600 bit from 2 s on: 500,000 by 3 s, 100,000 by 4 s, the rest at 800,000 bit/s */
+    expects("file_time_ratio", "whole", 4 / (2 + 257600 / 8e5));
+    steps = json_object_get(x->doc, "steps");
+    assert_int_equal(json_array_size(steps), 6);
+    assert_string_equal(json_string_value(json_object_get(json_array_get(steps, 2), "key")),
+                        "media.min-rate");
+    assert_int_equal(json_integer_value(json_object_get(json_array_get(steps, 2), "value")), 1000);
+}
+
 static void test_shared_packet_is_split_by_frame_bytes(void **state)
 {
     struct fixture *x = *state;
@@ -438,6 +463,7 @@ int main(void)
         TEST(test_jitter),
         TEST(test_quality),
         TEST(test_transfer),
+        TEST(test_ideal_follows_the_share),
         TEST(test_shared_packet_is_split_by_frame_bytes),
         TEST(test_reasons),
         TEST(test_empty_run),

@@ -8,11 +8,40 @@
 
 /* The event that the sender's connection is ready. */
 #define EVENT_CONNECTED "handshake-complete"
+/* The event that media's share has changed; its value is the new one, in 1e-6. */
+#define EVENT_SHARE "step-share-ppm"
 
-double transfer_ideal_s(const struct run_data *d)
+/* How long bits take from start on with what media's share, which may change, leaves of the rate.
+ */
+static double drain_s(const struct run_data *d, double bits, ns_t start)
+{
+    const struct table *events = &d->tables[RUN_SENDER][RECORD_EVENT];
+    const int64_t *time = table_column(events, "time_ns"), *value = table_column(events, "value");
+    double share = d->info.has_media ? d->info.share : 0, seconds = 0;
+    double rate = (double)d->info.rate_bps;
+    ns_t at = start;
+
+    for (size_t i = 0; i < events->rows && d->info.has_media; i++) {
+        double span = ns_to_s(ns_max(time[i], at) - at), room = (1 - share) * rate * span;
+
+        if (strcmp(events->names[i], EVENT_SHARE) != 0) {
+            continue;
+        }
+        if (room >= bits) {
+            break;
+        }
+        bits -= room;
+        seconds += span;
+        at = ns_max(time[i], at);
+        share = (double)value[i] / 1e6;
+    }
+    return share < 1 ? seconds + bits / ((1 - share) * rate) : NAN;
+}
+
+double transfer_ideal_s(const struct run_data *d, ns_t start)
 {
     const struct run_packet *full = NULL;
-    double share = d->info.has_media ? d->info.share : 0, expansion;
+    double expansion;
 
     for (size_t i = 0; i < d->forward.count; i++) {
         const struct run_packet *p = &d->forward.packets[i];
@@ -22,11 +51,11 @@ double transfer_ideal_s(const struct run_data *d)
             full = p;
         }
     }
-    if (!full || d->info.data_bytes <= 0 || d->info.rate_bps <= 0 || share >= 1) {
+    if (!full || d->info.data_bytes <= 0 || d->info.rate_bps <= 0) {
         return NAN;
     }
     expansion = (full->ip_bytes + RATE_ETHERNET_OVERHEAD_BYTES) / (double)full->data_bytes;
-    return 8 * (double)d->info.data_bytes * expansion / ((1 - share) * (double)d->info.rate_bps);
+    return drain_s(d, 8 * (double)d->info.data_bytes * expansion, start);
 }
 
 /* Bytes of messages delivered in a window. */
@@ -77,7 +106,8 @@ void transfer_put(const struct run_data *d, const struct windows *w, struct metr
         double seconds = ns_to_s(w->transfer_end - w->transfer_start);
 
         metric_set_put(out, "file_time_s", WINDOW_WHOLE, seconds);
-        metric_set_put(out, "file_time_ratio", WINDOW_WHOLE, seconds / transfer_ideal_s(d));
+        metric_set_put(out, "file_time_ratio", WINDOW_WHOLE,
+                       seconds / transfer_ideal_s(d, w->transfer_start));
         metric_set_put(out, "file_goodput_bps", WINDOW_DURING,
                        8 * (double)d->info.data_bytes / seconds);
     } else if (during->exists) {

@@ -9,9 +9,10 @@
 #include "analysis/metrics/window.h"
 
 void transfer_put(const struct run_data *d, const struct windows *w, struct metric_set *out);
-/* The shortest time the file can take on this path beside media that uses its share: file bits x
- * (Ethernet bytes / file bytes of a full packet) / ((1 - share) x rate), in s; share counts as 0
- * without media. NAN when there is no file or no full packet. */
-double transfer_ideal_s(const struct run_data *d);
+/* The shortest time a file sent from start on can take on this path beside media that uses its
+ * share: file bits x (Ethernet bytes / file bytes of a full packet) / ((1 - share) x rate), in s.
+ * The share is the one in force at each moment, by the sender's events; without media it counts as
+ * 0. NAN when there is no file or no full packet, or nothing is ever left for it. */
+double transfer_ideal_s(const struct run_data *d, ns_t start);
 
 #endif

@@ -118,6 +118,31 @@ static double value_of(const json_t *doc, const char *metric, const char *window
     return json_is_number(v) ? json_number_value(v) : -1;
 }
 
+/* What changed in the run, as marks: a time and a few words without what gnuplot would typeset. */
+static void put_steps(FILE *f, const json_t *doc)
+{
+    json_t *steps = json_object_get(doc, "steps"), *s;
+    double last = -1;
+    size_t i;
+
+    fputs("$steps << END\ntime,what", f);
+    json_array_foreach(steps, i, s)
+    {
+        const char *key = json_string_value(json_object_get(s, "key"));
+        const char *dot = key ? strrchr(key, '.') : NULL;
+        const char *leaf = dot ? dot + 1 : key ? key : "";
+        double time = json_number_value(json_object_get(s, "time_s"));
+
+        if (time > last) {
+            fprintf(f, "\n%.6f,", time);
+        }
+        fprintf(f, "%s%.*s %g", time > last ? "" : "  ", (int)strcspn(leaf, "-"), leaf,
+                json_number_value(json_object_get(s, "value")) / 1e6);
+        last = time;
+    }
+    fprintf(f, "\nEND\nsteps = %zu\n", json_array_size(steps));
+}
+
 static void put_run(FILE *f, const struct plan_results *p, size_t cell)
 {
     const struct plan_result_run *r = &p->runs[p->cells[cell].shown];
@@ -136,6 +161,7 @@ static void put_run(FILE *f, const struct plan_results *p, size_t cell)
     fprintf(f, "media_before = %.6f\nmedia_during = %.6f\n",
             value_of(r->doc, "media_throughput_bps", "before") / 1e6,
             value_of(r->doc, "media_throughput_bps", "during") / 1e6);
+    put_steps(f, r->doc);
     fputs("$after << END\nsecond,media\n", f);
     json_array_foreach(json_object_get(r->doc, "media_after_bps"), i, v)
     {
