@@ -59,13 +59,14 @@ double transfer_ideal_s(const struct run_data *d, ns_t start)
 }
 
 /* Bytes of messages delivered in a window. */
-static double message_bytes(const struct table *t, const struct window *w)
+static double message_bytes(const struct table *t, int64_t channel, const struct window *w)
 {
     const int64_t *time = table_column(t, "time_ns"), *bytes = table_column(t, "bytes");
+    const int64_t *channels = table_column(t, "channel");
     double sum = 0;
 
     for (size_t i = 0; i < t->rows; i++) {
-        if (time[i] >= w->start && time[i] < w->end) {
+        if (channels[i] == channel && time[i] >= w->start && time[i] < w->end) {
             sum += (double)bytes[i];
         }
     }
@@ -111,9 +112,10 @@ void transfer_put(const struct run_data *d, const struct windows *w, struct metr
         metric_set_put(out, "file_goodput_bps", WINDOW_DURING,
                        8 * (double)d->info.data_bytes / seconds);
     } else if (during->exists) {
-        metric_set_put(
-            out, "file_goodput_bps", WINDOW_DURING,
-            8 * message_bytes(&d->tables[RUN_RECEIVER][RECORD_MESSAGE_RECEIVED], during) /
-                window_seconds(during));
+        metric_set_put(out, "file_goodput_bps", WINDOW_DURING,
+                       8 *
+                           message_bytes(&d->tables[RUN_RECEIVER][RECORD_MESSAGE_RECEIVED],
+                                         w->channel, during) /
+                           window_seconds(during));
     }
 }

@@ -3,13 +3,26 @@
 
 const char *const window_names[WINDOWS] = {"whole", "before", "during", "after"};
 
-/* Time of the first row of event in a file table, NS_NEVER without one. */
-static ns_t file_event(const struct table *t, int64_t event)
+/* The first data channel, whose identifier is the lowest. */
+static int64_t first_channel(const struct table *t)
 {
-    const int64_t *time = table_column(t, "time_ns"), *events = table_column(t, "event");
+    const int64_t *channels = table_column(t, "channel");
+    int64_t first = RECORD_NONE;
 
     for (size_t i = 0; i < t->rows; i++) {
-        if (events[i] == event) {
+        first = first == RECORD_NONE || channels[i] < first ? channels[i] : first;
+    }
+    return first;
+}
+
+/* Time of the channel's first row of event in a file table, NS_NEVER without one. */
+static ns_t file_event(const struct table *t, int64_t channel, int64_t event)
+{
+    const int64_t *time = table_column(t, "time_ns"), *events = table_column(t, "event");
+    const int64_t *channels = table_column(t, "channel");
+
+    for (size_t i = 0; i < t->rows; i++) {
+        if (events[i] == event && channels[i] == channel) {
             return time[i];
         }
     }
@@ -38,8 +51,13 @@ void windows_init(struct windows *w, const struct run_data *d)
 {
     ns_t end = run_end(d), stop = end;
 
-    *w = (struct windows){.transfer_start = file_event(&d->tables[RUN_SENDER][RECORD_FILE], 0),
-                          .transfer_end = file_event(&d->tables[RUN_RECEIVER][RECORD_FILE], 1)};
+    const struct table *sent = &d->tables[RUN_SENDER][RECORD_FILE];
+    const struct table *received = &d->tables[RUN_RECEIVER][RECORD_FILE];
+    int64_t channel = first_channel(sent->rows ? sent : received);
+
+    *w = (struct windows){.channel = channel,
+                          .transfer_start = file_event(sent, channel, 0),
+                          .transfer_end = file_event(received, channel, 1)};
     w->at[WINDOW_WHOLE] = window_of(0, end, 1);
     if (w->transfer_start == NS_NEVER || w->transfer_start >= end) {
         return;

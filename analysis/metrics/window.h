@@ -22,7 +22,9 @@ struct window {
 
 struct windows {
     struct window at[WINDOWS];
-    /* The file's transfer; NS_NEVER: it did not begin, it did not end. */
+    /* The transfer of the first data flow, on this channel; NS_NEVER: it did not begin, it did not
+     * end. Others are traffic like any. */
+    int64_t channel;
     ns_t transfer_start, transfer_end;
 };
 

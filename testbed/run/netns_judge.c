@@ -111,19 +111,19 @@ static int64_t look(struct netns_run *r, const char *role, const char *kind,
     return netns_run_path(r, path, role, kind) ? 0 : csv_look(path, q, last);
 }
 
-static void judge_file(struct netns_run *r)
+static void judge_files(struct netns_run *r, int64_t files)
 {
-    const struct csv_query intact = {.where = "event", .value = EVENT_END, .want = "intact"};
-    const struct csv_query digest = {.where = "event", .value = EVENT_END, .want = "digest"};
-    int64_t ok = 1, sent = DIGEST_NONE, got = DIGEST_NONE;
+    const struct csv_query end = {.where = "event", .value = EVENT_END, .want = "digest"};
+    const struct csv_query damaged = {.where = "intact", .value = 0};
+    int64_t sent = DIGEST_NONE, got = DIGEST_NONE;
 
-    if (!look(r, "receiver", ".file.csv", &intact, &ok)) {
+    if (look(r, "receiver", ".file.csv", &end, &got) < files) {
         invalid(r, "file-unfinished", 1, "the file had not arrived when the run ended");
         return;
     }
-    (void)look(r, "sender", ".file.csv", &digest, &sent);
-    (void)look(r, "receiver", ".file.csv", &digest, &got);
-    if (!ok || (sent != DIGEST_NONE && got != DIGEST_NONE && sent != got)) {
+    (void)look(r, "sender", ".file.csv", &end, &sent);
+    if (look(r, "receiver", ".file.csv", &damaged, NULL) ||
+        (files == 1 && sent != DIGEST_NONE && got != DIGEST_NONE && sent != got)) {
         invalid(r, "file-corrupt", 1, "the file that arrived is not the one sent");
     }
 }
@@ -137,8 +137,8 @@ static void judge_flows(struct netns_run *r)
         !look(r, "receiver", ".rtp_received.csv", &all, NULL)) {
         invalid(r, "media-missing", 1, "the receiver got no RTP packet");
     }
-    if (s->data == AGENT_DATA_FILE) {
-        judge_file(r);
+    if (scenario_files(s)) {
+        judge_files(r, (int64_t)scenario_files(s));
     }
 }
 

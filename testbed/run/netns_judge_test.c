@@ -53,7 +53,8 @@ static int set_up(void **state)
     static struct fixture f;
 
     f = (struct fixture){
-        .run = {.scenario = {.media = true, .data = AGENT_DATA_FILE}},
+        .run = {.scenario = {.media = true,
+                             .channels = {{.kind = AGENT_DATA_FILE, .lifetime = NS_NEVER}}}},
         .opt = {.dir = folder},
         .r = {.topo = {.kind = TOPOLOGY_WIRE},
               .manifest = {.duration = NS_PER_S},

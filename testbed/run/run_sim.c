@@ -34,8 +34,8 @@
 struct witness {
     const struct record_sink *csv;
     struct record_sink sink;
-    uint64_t rtp_packets, files;
-    int64_t file_digest, file_intact; /* RECORD_NONE: not told */
+    uint64_t rtp_packets, files, files_damaged;
+    int64_t file_digest; /* of the last; RECORD_NONE: not told */
 };
 
 struct side {
@@ -84,7 +84,7 @@ static void put_record(void *ctx, enum record_kind kind, const char *name, const
     } else if (kind == RECORD_FILE && values[2] == 1) {
         w->files++;
         w->file_digest = values[4];
-        w->file_intact = values[5];
+        w->files_damaged += values[5] == 0;
     }
     w->csv->put(w->csv->ctx, kind, name, values);
 }
@@ -156,8 +156,7 @@ static int make_agent(struct world *w, struct side *s)
 
     snprintf(stream, sizeof stream, "random-%s", s->role);
     prng_init(&s->random, (uint64_t)s->cfg.seed, stream);
-    s->witness = (struct witness){
-        .csv = record_csv_sink(s->records), .file_digest = RECORD_NONE, .file_intact = RECORD_NONE};
+    s->witness = (struct witness){.csv = record_csv_sink(s->records), .file_digest = RECORD_NONE};
     s->witness.sink = (struct record_sink){.put = put_record, .ctx = &s->witness};
     s->env = (struct agent_env){.seed = (uint64_t)s->cfg.seed,
                                 .random = get_random,
@@ -331,12 +330,12 @@ static void judge_flows(struct world *w)
     if (sc->media && sc->media_start < w->manifest.duration && !got->rtp_packets) {
         manifest_add_invalid(&w->manifest, "media-missing", 1, "the receiver got no RTP packet");
     }
-    if (sc->data == AGENT_DATA_FILE && !got->files) {
+    if (got->files < scenario_files(sc)) {
         manifest_add_invalid(&w->manifest, "file-unfinished", 1,
                              "the file had not arrived when the run ended");
-    } else if (got->file_intact == 0 ||
-               (sent->file_digest != RECORD_NONE && got->file_digest != RECORD_NONE &&
-                sent->file_digest != got->file_digest)) {
+    } else if (got->files_damaged ||
+               (got->files == 1 && sent->file_digest != RECORD_NONE &&
+                got->file_digest != RECORD_NONE && sent->file_digest != got->file_digest)) {
         manifest_add_invalid(&w->manifest, "file-corrupt", 1,
                              "the file that arrived is not the one sent");
     }

@@ -32,7 +32,7 @@ struct builder {
     const struct plan_options *opt;
     struct plan *plan;
     const size_t *choice; /* the cell being built: index into the values of each axis */
-    bool any_media, any_data;
+    bool any_media, any_data[AGENT_CHANNELS_MAX];
     const char *path; /* of the scenario, when files beside it may be read; NULL: not */
     struct plan_trace *traces;
     bool no_memory;
@@ -70,7 +70,9 @@ static bool is_bad(const struct builder *b, const char *key)
 {
     const struct scenario_key *k = key ? scenario_key_find(key) : NULL;
 
-    if (key && (!strcmp(key, "flows") || !strcmp(key, "data.size")) && b->file.flows_bad)
+    bool flow = k && k->type == SCENARIO_KEY_SIZE;
+
+    if (key && (flow || !strcmp(key, "flows")) && b->file.flows_bad)
         return true;
     return k && b->file.keys[scenario_key_index(k)].bad;
 }
@@ -78,10 +80,13 @@ static bool is_bad(const struct builder *b, const char *key)
 /* Where to point when neither key was given: the flow, the list of flows, the file. */
 static struct scenario_source default_source(const struct builder *b, const char *key)
 {
+    const struct scenario_key *k = scenario_key_find(key);
+    int channel = k ? scenario_key_channel(k) : -1;
+
     if (!strncmp(key, "media.", 6) && b->file.media.line > 0)
         return b->file.media;
-    if (!strncmp(key, "data.", 5) && b->file.data.line > 0)
-        return b->file.data;
+    if (channel >= 0 && b->file.data[channel].line > 0)
+        return b->file.data[channel];
     if (!strcmp(key, "flows") && b->file.flows.line > 0)
         return b->file.flows;
     return b->file.root;
@@ -200,13 +205,17 @@ static int apply_options(struct builder *b)
 static void check_size_given(struct builder *b)
 {
     struct scenario_source at;
-    size_t i;
+    char key[32];
+    size_t axis;
 
-    if (b->file.data.line == 0 || given(b, "data.size", &at) || axis_of(b, "data.size", &i))
-        return;
-    scenario_errors_add(&b->errors, b->file.data,
-                        "a data flow has no size; allowed: size: 10MB, size: endless");
-    b->file.flows_bad = true;
+    for (size_t i = 0; i < AGENT_CHANNELS_MAX; i++) {
+        snprintf(key, sizeof(key), "%s.size", scenario_channel_groups[i]);
+        if (b->file.data[i].line == 0 || given(b, key, &at) || axis_of(b, key, &axis))
+            continue;
+        scenario_errors_add(&b->errors, b->file.data[i],
+                            "a data flow has no size; allowed: size: 10MB, size: endless");
+        b->file.flows_bad = true;
+    }
 }
 
 /* Sets the axes of one cell in *s and finishes and checks it. */
@@ -228,7 +237,8 @@ static void build_cell(struct builder *b, const size_t *choice, struct scenario 
     load_trace(b, s);
     b->choice = NULL;
     b->any_media |= s->media;
-    b->any_data |= s->data != AGENT_DATA_NONE;
+    for (size_t i = 0; i < AGENT_CHANNELS_MAX; i++)
+        b->any_data[i] |= s->channels[i].kind != AGENT_DATA_NONE;
 }
 
 /* Advances to the next cell, the last key fastest. */
@@ -248,7 +258,8 @@ static void check_flow_keys(struct builder *b)
         return;
     for (size_t i = 0; i < scenario_key_count(); i++) {
         const struct scenario_key *k = scenario_key_at(i);
-        bool media = scenario_key_in_group(k, "media"), data = scenario_key_in_group(k, "data");
+        bool media = scenario_key_in_group(k, "media");
+        int data = scenario_key_channel(k);
         struct scenario_source at = b->file.keys[i].at;
         size_t axis_index;
         const struct scenario_axis *axis = axis_of(b, k->name, &axis_index);
@@ -259,9 +270,9 @@ static void check_flow_keys(struct builder *b)
             continue;
         if (media && !b->any_media)
             scenario_errors_add(&b->errors, at, "%s: there is no media flow", k->name);
-        else if (data && !b->any_data && k->type != SCENARIO_KEY_SIZE)
-            scenario_errors_add(&b->errors, at, "%s: there is no data flow; data.size makes one",
-                                k->name);
+        else if (data >= 0 && !b->any_data[data] && k->type != SCENARIO_KEY_SIZE)
+            scenario_errors_add(&b->errors, at, "%s: there is no such data flow; %s.size makes one",
+                                k->name, scenario_channel_groups[data]);
     }
 }
 

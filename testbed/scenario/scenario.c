@@ -17,20 +17,38 @@ int64_t scenario_queue_bytes(const struct scenario *s)
     return rate_bytes(s->path_rate, s->path_queue_time);
 }
 
+size_t scenario_files(const struct scenario *s)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < AGENT_CHANNELS_MAX; i++)
+        n += s->channels[i].kind == AGENT_DATA_FILE && s->channels[i].lifetime == NS_NEVER;
+    return n;
+}
+
 ns_t scenario_expected_duration(const struct scenario *s)
 {
     int64_t ethernet_bytes;
     bps_t rate;
 
-    if (s->duration != NS_NEVER || s->data != AGENT_DATA_FILE)
+    int64_t file_bytes = 0;
+    ns_t start = NS_NEVER;
+
+    for (size_t i = 0; i < AGENT_CHANNELS_MAX; i++) {
+        if (s->channels[i].kind == AGENT_DATA_FILE) {
+            file_bytes += s->channels[i].bytes;
+            start = ns_min(start, s->channels[i].start);
+        }
+    }
+    if (s->duration != NS_NEVER || start == NS_NEVER)
         return s->duration;
     rate = s->path_rate;
     if (s->media)
         rate = (bps_t)((__int128)rate * (1000000 - s->share_ppm) / 1000000);
     if (rate <= 0)
         return s->time_limit;
-    ethernet_bytes = s->data_bytes / DATA_BYTES_PER_PACKET * FRAME_BYTES_PER_PACKET;
-    return ns_min(ns_add(ns_add(s->data_start, rate_duration(rate, ethernet_bytes)), s->linger),
+    ethernet_bytes = file_bytes / DATA_BYTES_PER_PACKET * FRAME_BYTES_PER_PACKET;
+    return ns_min(ns_add(ns_add(start, rate_duration(rate, ethernet_bytes)), s->linger),
                   s->time_limit);
 }
 
@@ -53,13 +71,13 @@ static void print_value(const struct scenario *s, const struct scenario_key *k, 
     fputs("\"\n", out);
 }
 
-static void print_flow(const struct scenario *s, const char *kind, FILE *out)
+static void print_flow(const struct scenario *s, const char *kind, const char *group, FILE *out)
 {
     fprintf(out, "  - kind: %s\n", kind);
     for (size_t i = 0; i < scenario_key_count(); i++) {
         const struct scenario_key *k = scenario_key_at(i);
 
-        if (!scenario_key_in_group(k, kind))
+        if (!scenario_key_in_group(k, group))
             continue;
         fputs("    ", out);
         print_value(s, k, out);
@@ -74,7 +92,7 @@ void scenario_print(const struct scenario *s, FILE *out)
         const struct scenario_key *k = scenario_key_at(i);
         size_t len = scenario_key_group_len(k);
 
-        if (scenario_key_in_group(k, "media") || scenario_key_in_group(k, "data"))
+        if (scenario_key_in_group(k, "media") || scenario_key_channel(k) >= 0)
             continue;
         if (len > 0 && (!previous || strncmp(previous->name, k->name, len + 1) != 0))
             fprintf(out, "%.*s:\n", (int)len, k->name);
@@ -85,9 +103,11 @@ void scenario_print(const struct scenario *s, FILE *out)
     }
     fputs("flows:\n", out);
     if (s->media)
-        print_flow(s, "media", out);
-    if (s->data != AGENT_DATA_NONE)
-        print_flow(s, "data", out);
+        print_flow(s, "media", "media", out);
+    for (size_t i = 0; i < AGENT_CHANNELS_MAX; i++) {
+        if (s->channels[i].kind != AGENT_DATA_NONE)
+            print_flow(s, "data", scenario_channel_groups[i], out);
+    }
     scenario_steps_print(s, out);
 }
 
@@ -116,12 +136,13 @@ struct agent_config scenario_agent_config(const struct scenario *s, int64_t role
     c.playout_delay = s->media_playout_delay;
     c.media_deadline = s->media_deadline != NS_NEVER ? s->media_deadline
                                                      : ns_max(s->media_playout_delay, NS_PER_MS);
-    c.data = s->data;
-    if (s->data == AGENT_DATA_FILE)
-        c.data_bytes = s->data_bytes;
-    c.message_bytes = s->data_message_bytes;
-    c.data_start = s->data_start;
-    c.data_stop = s->data_stop;
+    for (size_t i = 0; i < AGENT_CHANNELS_MAX; i++) {
+        int64_t bytes = c.channels[i].bytes;
+
+        c.channels[i] = s->channels[i];
+        if (s->channels[i].kind != AGENT_DATA_FILE)
+            c.channels[i].bytes = bytes;
+    }
     c.preset = s->preset;
     c.share_ppm = s->share_ppm;
     c.pacing_ppm = s->pacing_ppm;

@@ -39,7 +39,7 @@ struct scenario {
     ns_t webrtc_feedback_interval; /* NS_NEVER: adaptive */
     ns_t webrtc_pacing_burst;
 
-    /* flows: at most one media and one data flow, sender to receiver */
+    /* flows: at most one of media and AGENT_CHANNELS_MAX of data, sender to receiver */
     bool media;
     ns_t media_start, media_stop;
     int64_t media_fps;
@@ -51,9 +51,16 @@ struct scenario {
     bps_t media_min_rate, media_max_rate, media_start_rate;
     ns_t media_playout_delay;
     ns_t media_deadline; /* NS_NEVER: the playout delay */
-    int64_t data;        /* enum agent_data */
-    int64_t data_bytes, data_message_bytes;
-    ns_t data_start, data_stop;
+    /* the first channel's fields also have names of their own, since most scenarios have no other
+     */
+    union {
+        struct agent_channel channels[AGENT_CHANNELS_MAX];
+        struct {
+            int64_t data; /* enum agent_data */
+            int64_t data_bytes, data_message_bytes;
+            ns_t data_start, data_stop;
+        };
+    };
 
     struct agent_step steps[AGENT_STEPS_MAX]; /* ascending in time */
     size_t step_count;
@@ -65,6 +72,8 @@ struct scenario {
 
 /* The size of the queue in bytes: as given, or path_queue_time at path_rate. */
 int64_t scenario_queue_bytes(const struct scenario *s);
+/* How many files must have arrived at the end: those on channels that give up nothing. */
+size_t scenario_files(const struct scenario *s);
 /* About how long a run takes: its duration, or for a file the time it takes at the rate left to it.
  */
 ns_t scenario_expected_duration(const struct scenario *s);

@@ -32,8 +32,10 @@ void scenario_finish(struct scenario *s)
         s->path_queue_time = rate_duration(s->path_rate, s->path_queue_bytes);
     if (!s->media)
         reset_group(s, "media");
-    if (s->data == AGENT_DATA_NONE)
-        reset_group(s, "data");
+    for (size_t i = 0; i < AGENT_CHANNELS_MAX; i++) {
+        if (s->channels[i].kind == AGENT_DATA_NONE)
+            reset_group(s, scenario_channel_groups[i]);
+    }
 }
 
 static void check_queue(const struct scenario *s, scenario_check_report *report, void *ctx)
@@ -79,20 +81,62 @@ static void check_media(const struct scenario *s, scenario_check_report *report,
         report(ctx, "media.start", "duration", "media.start is not before the end of the run");
 }
 
-static void check_data(const struct scenario *s, scenario_check_report *report, void *ctx)
+/* One complaint about data flow i: its group and key, what else to look at, and the rest of the
+ * message behind the key's name. other begins with a dot when it is a key of the same group. */
+struct complaint {
+    const char *leaf, *other, *rest;
+};
+
+static void report_channel(size_t i, const struct complaint *c, scenario_check_report *report,
+                           void *ctx)
 {
-    if (s->data == AGENT_DATA_FILE && s->data_stop != NS_NEVER)
-        report(ctx, "data.stop", "data.size",
-               "data.stop cannot be set for a file, which ends by itself; allowed with size "
-               "endless");
-    else if (s->data_stop <= s->data_start)
-        report(ctx, "data.stop", "data.start",
-               "data.stop is not after data.start; allowed: a later time, or never");
-    if (s->data_start >= s->duration)
-        report(ctx, "data.start", "duration", "data.start is not before the end of the run");
-    else if (s->data == AGENT_DATA_FILE && s->duration == NS_NEVER &&
-             s->data_start >= s->time_limit)
-        report(ctx, "data.start", "time-limit", "data.start is not before time-limit");
+    const char *group = scenario_channel_groups[i];
+    char key[32], other[32], message[200];
+
+    snprintf(key, sizeof(key), "%s.%s", group, c->leaf);
+    snprintf(other, sizeof(other), "%s%s", c->other[0] == '.' ? group : "", c->other);
+    snprintf(message, sizeof(message), "%s%s", key, c->rest);
+    report(ctx, key, other, message);
+}
+
+/* What only the QUIC agent does. */
+static bool needs_quic(const struct agent_channel *d, size_t i)
+{
+    return i > 0 || d->order != AGENT_ORDERED || d->lifetime != NS_NEVER || d->interval != 0;
+}
+
+static void check_channel(const struct scenario *s, size_t i, scenario_check_report *report,
+                          void *ctx)
+{
+    static const struct complaint
+        file_stop = {"stop", ".size",
+                     " cannot be set for a file, which ends by itself; allowed with size endless"},
+        order = {"stop", ".start",
+                 " is not after its start; allowed: a later time, or "
+                 "never"},
+        end = {"start", "duration", " is not before the end of the run"},
+        limit = {"start", "time-limit", " is not before time-limit"},
+        gap = {"size", "data.size",
+               " makes a data flow without the one before it; allowed: "
+               "data, data2, ... without a gap"},
+        stack = {"size", "stack",
+                 " makes a data flow that only stack quic has: several, "
+                 "unordered, with a lifetime or an interval"};
+    const struct agent_channel *d = &s->channels[i];
+    bool file = d->kind == AGENT_DATA_FILE;
+
+    if (i > 0 && s->channels[i - 1].kind == AGENT_DATA_NONE)
+        report_channel(i, &gap, report, ctx);
+    if (s->stack != AGENT_STACK_QUIC && needs_quic(d, i))
+        report_channel(i, &stack, report, ctx);
+    if (file && d->stop != NS_NEVER)
+        report_channel(i, &file_stop, report, ctx);
+    else if (d->stop <= d->start)
+        report_channel(i, &order, report, ctx);
+    if (d->start >= s->duration)
+        report_channel(i, &end, report, ctx);
+    else if (file && s->duration == NS_NEVER && d->start >= s->time_limit)
+        report_channel(i, &limit, report, ctx);
 }
 
 static void check_webrtc(const struct scenario *s, scenario_check_report *report, void *ctx)
@@ -107,17 +151,23 @@ static void check_webrtc(const struct scenario *s, scenario_check_report *report
 
 void scenario_check(const struct scenario *s, scenario_check_report *report, void *ctx)
 {
+    bool data = false, file = false;
+
     check_queue(s, report, ctx);
     if (s->media)
         check_media(s, report, ctx);
-    if (s->data != AGENT_DATA_NONE)
-        check_data(s, report, ctx);
+    for (size_t i = 0; i < AGENT_CHANNELS_MAX; i++) {
+        data |= s->channels[i].kind != AGENT_DATA_NONE;
+        file |= s->channels[i].kind == AGENT_DATA_FILE;
+        if (s->channels[i].kind != AGENT_DATA_NONE)
+            check_channel(s, i, report, ctx);
+    }
     if (s->stack == AGENT_STACK_WEBRTC)
         check_webrtc(s, report, ctx);
-    if (!s->media && s->data == AGENT_DATA_NONE)
+    if (!s->media && !data)
         report(ctx, "flows", NULL,
                "there is no flow; allowed: one of kind media, one of kind data, or both");
-    else if (s->duration == NS_NEVER && s->data != AGENT_DATA_FILE)
+    else if (s->duration == NS_NEVER && !file)
         report(ctx, "duration", "data.size",
                "duration is missing: only a file ends a run by itself; allowed: a time");
 }

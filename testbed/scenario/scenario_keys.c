@@ -16,6 +16,27 @@
     .name = (key), .type = SCENARIO_KEY_##kind, .offset = offsetof(struct scenario, field),        \
     .preset = (value)
 
+/* The keys of data flow n. */
+#define CHANNEL_ROWS(group, n)                                                                     \
+    {ROW(group ".size", SIZE, channels[n].kind, "none"), .min = 1, .max = INT64_C(1000000000000),  \
+     .help = "bytes of the file, endless, or none for no such data flow"},                         \
+        {ROW(group ".start", TIME, channels[n].start, "0s"), .max = DAY, .help = "first message"}, \
+        {ROW(group ".stop", TIME, channels[n].stop, "never"), .max = DAY, .never = "never",        \
+         .help = "endless data: no new message from then on"},                                     \
+        {ROW(group ".message-size", BYTES, channels[n].message_bytes, "64KiB"), .min = 1,          \
+         .max = 16 << 20, .help = "of one data-channel message"},                                  \
+        {ROW(group ".priority", COUNT, channels[n].priority, "256"), .max = 65535,                 \
+         .help = "between data flows: the higher goes first (RFC 8831: 128, 256, 512, 1024)"},     \
+        {ROW(group ".order", WORD, channels[n].order, "ordered"),                                  \
+         .words = {"ordered", "unordered"}, .help = "in which messages are delivered"},            \
+        {ROW(group ".lifetime", TIME, channels[n].lifetime, "never"), .min = NS_PER_MS,            \
+         .max = DAY, .never = "never",                                                             \
+         .help = "a message older than this is given up; never: all arrive"},                      \
+    {                                                                                              \
+        ROW(group ".interval", TIME, channels[n].interval, "0s"),                                  \
+            .max = DAY, .help = "from message to message; 0s: as fast as the path takes them"      \
+    }
+
 /* Keys of one group stand together: the printer and the reference rely on it. */
 static const struct scenario_key keys[] = {
     {ROW("name", NAME, name, "scenario"), .fixed = true,
@@ -98,13 +119,10 @@ static const struct scenario_key keys[] = {
      .help = "what of a frame has not left so long after its capture is given up; auto: "
              "media.playout-delay"},
 
-    {ROW("data.size", SIZE, data, "none"), .min = 1, .max = INT64_C(1000000000000),
-     .help = "bytes of the file, endless, or none for no data flow"},
-    {ROW("data.start", TIME, data_start, "0s"), .min = 0, .max = DAY, .help = "first message"},
-    {ROW("data.stop", TIME, data_stop, "never"), .min = 0, .max = DAY, .never = "never",
-     .help = "endless data: no new message from then on"},
-    {ROW("data.message-size", BYTES, data_message_bytes, "64KiB"), .min = 1, .max = 16 << 20,
-     .help = "of one data-channel message"},
+    CHANNEL_ROWS("data", 0),
+    CHANNEL_ROWS("data2", 1),
+    CHANNEL_ROWS("data3", 2),
+    CHANNEL_ROWS("data4", 3),
 
     {ROW("duration", TIME, duration, "auto"), .min = NS_PER_S, .max = DAY, .never = "auto",
      .help = "length of a run; auto: linger after the file has arrived"},
@@ -165,6 +183,17 @@ bool scenario_key_in_group(const struct scenario_key *k, const char *group)
     size_t len = scenario_key_group_len(k);
 
     return len > 0 && strlen(group) == len && !memcmp(k->name, group, len);
+}
+
+const char *const scenario_channel_groups[AGENT_CHANNELS_MAX] = {"data", "data2", "data3", "data4"};
+
+int scenario_key_channel(const struct scenario_key *k)
+{
+    for (int i = 0; i < AGENT_CHANNELS_MAX; i++) {
+        if (scenario_key_in_group(k, scenario_channel_groups[i]))
+            return i;
+    }
+    return -1;
 }
 
 static void *field(struct scenario *s, const struct scenario_key *k)
@@ -316,21 +345,27 @@ static int set_queue(struct scenario *s, const struct scenario_key *k, const cha
     return 0;
 }
 
+static struct agent_channel *channel_of(struct scenario *s, const struct scenario_key *k)
+{
+    return &s->channels[scenario_key_channel(k)];
+}
+
 static int set_size(struct scenario *s, const struct scenario_key *k, const char *text,
                     char *message, size_t len)
 {
+    struct agent_channel *d = channel_of(s, k);
     int64_t bytes = 0;
 
     if (!strcmp(text, "none")) {
-        s->data = AGENT_DATA_NONE;
+        d->kind = AGENT_DATA_NONE;
     } else if (!strcmp(text, "endless")) {
-        s->data = AGENT_DATA_ENDLESS;
+        d->kind = AGENT_DATA_ENDLESS;
     } else {
         if (parse_number(&bytes, k, text, message, len))
             return ERR_CONFIG;
-        s->data = AGENT_DATA_FILE;
+        d->kind = AGENT_DATA_FILE;
     }
-    s->data_bytes = bytes;
+    d->bytes = bytes;
     return 0;
 }
 
@@ -385,11 +420,13 @@ static char *print_queue(const struct scenario *s, char *text)
     return quantity_print(QUANTITY_TIME, s->path_queue_time, text);
 }
 
-static char *print_size(const struct scenario *s, char *text)
+static char *print_size(const struct scenario *s, const struct scenario_key *k, char *text)
 {
-    if (s->data == AGENT_DATA_FILE)
-        return quantity_print(QUANTITY_BYTES, s->data_bytes, text);
-    return strcpy(text, s->data == AGENT_DATA_ENDLESS ? "endless" : "none");
+    const struct agent_channel *d = &s->channels[scenario_key_channel(k)];
+
+    if (d->kind == AGENT_DATA_FILE)
+        return quantity_print(QUANTITY_BYTES, d->bytes, text);
+    return strcpy(text, d->kind == AGENT_DATA_ENDLESS ? "endless" : "none");
 }
 
 char *scenario_key_print(const struct scenario *s, const struct scenario_key *k, char *text)
@@ -399,7 +436,7 @@ char *scenario_key_print(const struct scenario *s, const struct scenario_key *k,
     case SCENARIO_KEY_TEXT: return strcpy(text, field_const(s, k));
     case SCENARIO_KEY_WORD: return strcpy(text, k->words[number(s, k)]);
     case SCENARIO_KEY_QUEUE: return print_queue(s, text);
-    case SCENARIO_KEY_SIZE: return print_size(s, text);
+    case SCENARIO_KEY_SIZE: return print_size(s, k, text);
     case SCENARIO_KEY_LOSS: {
         const double *loss = field_const(s, k);
 

@@ -13,7 +13,7 @@
 /* Room for any value as text, with its zero byte. */
 #define SCENARIO_VALUE_MAX (SCENARIO_TEXT_MAX + 1)
 /* At least the rows of the table. */
-#define SCENARIO_KEYS_MAX 64
+#define SCENARIO_KEYS_MAX 96
 #define SCENARIO_WORDS_MAX 6
 
 enum scenario_key_type {
@@ -27,7 +27,7 @@ enum scenario_key_type {
     SCENARIO_KEY_LOSS,  /* double, 0..1 */
     SCENARIO_KEY_WORD,  /* int64_t, index into words */
     SCENARIO_KEY_QUEUE, /* a time or bytes: path_queue_time and path_queue_bytes */
-    SCENARIO_KEY_SIZE,  /* none, endless or bytes: data and data_bytes */
+    SCENARIO_KEY_SIZE,  /* none, endless or bytes: kind and bytes of a data channel */
 };
 
 struct scenario_key {
@@ -56,6 +56,11 @@ size_t scenario_key_group_len(const struct scenario_key *k);
 const char *scenario_key_leaf(const struct scenario_key *k);
 /* Whether a key belongs to that group. */
 bool scenario_key_in_group(const struct scenario_key *k, const char *group);
+
+/* Groups of the data flows, in the order of the file: data, data2, ... */
+extern const char *const scenario_channel_groups[AGENT_CHANNELS_MAX];
+/* Which of them the key belongs to, -1 for none. */
+int scenario_key_channel(const struct scenario_key *k);
 
 /* Every key at its default; no flows. */
 struct scenario scenario_default(void);

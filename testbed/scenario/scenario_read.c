@@ -22,7 +22,16 @@ struct reader {
 
 static bool is_media_or_data(const struct scenario_key *k)
 {
-    return scenario_key_in_group(k, "media") || scenario_key_in_group(k, "data");
+    return scenario_key_in_group(k, "media") || scenario_key_channel(k) >= 0;
+}
+
+static bool is_flow_group(const char *group)
+{
+    bool is = !strcmp(group, "media");
+
+    for (size_t i = 0; i < AGENT_CHANNELS_MAX; i++)
+        is |= !strcmp(group, scenario_channel_groups[i]);
+    return is;
 }
 
 static void report_unknown(struct reader *r, struct scenario_source at, const char *key,
@@ -92,7 +101,7 @@ static void allowed_words(const char *group, const char **words, char group_name
         }
         previous = k;
     }
-    if (group && (!strcmp(group, "media") || !strcmp(group, "data"))) {
+    if (group && is_flow_group(group)) {
         words[n++] = "kind";
     } else if (!group) {
         words[n++] = "flows";
@@ -140,7 +149,7 @@ static void read_group_pair(struct reader *r, void *ctx, const char *key, struct
 
     if (k) {
         read_value(r, k, value, key_at);
-    } else if (strcmp(key, "kind") != 0 || (strcmp(group, "media") && strcmp(group, "data"))) {
+    } else if (strcmp(key, "kind") != 0 || !is_flow_group(group)) {
         const char *words[SCENARIO_KEYS_MAX + 5];
         char names[SCENARIO_KEYS_MAX][16];
 
@@ -212,6 +221,23 @@ static const char *flow_kind(struct reader *r, struct fy_node *node, struct scen
     return NULL;
 }
 
+/* Where to note the next flow of this kind, and the group of its keys; NULL when there are enough.
+ */
+static struct scenario_source *place_of_flow(struct reader *r, const char *kind, char *group,
+                                             size_t len)
+{
+    snprintf(group, len, "%s", kind);
+    if (!strcmp(kind, "media"))
+        return r->file->media.line > 0 ? NULL : &r->file->media;
+    for (size_t i = 0; i < AGENT_CHANNELS_MAX; i++) {
+        if (r->file->data[i].line > 0)
+            continue;
+        snprintf(group, len, "%s", scenario_channel_groups[i]);
+        return &r->file->data[i];
+    }
+    return NULL;
+}
+
 static void read_flow(struct reader *r, struct fy_node *node, struct scenario_source flows_at)
 {
     struct scenario_source at = scenario_yaml_source(node, flows_at), *place;
@@ -228,15 +254,15 @@ static void read_flow(struct reader *r, struct fy_node *node, struct scenario_so
     kind = flow_kind(r, node, at);
     if (!kind)
         return;
-    place = !strcmp(kind, "media") ? &r->file->media : &r->file->data;
-    if (place->line > 0) {
-        scenario_errors_add(r->errors, at, "a second flow of kind %s; allowed is one", kind);
+    place = place_of_flow(r, kind, group, sizeof(group));
+    if (!place) {
+        scenario_errors_add(r->errors, at, "one flow of kind %s too many; allowed: %d", kind,
+                            !strcmp(kind, "media") ? 1 : AGENT_CHANNELS_MAX);
         return;
     }
     *place = at;
     if (place == &r->file->media)
         r->file->scenario.media = true;
-    snprintf(group, sizeof(group), "%s", kind);
     read_mapping(r, node, at, read_group_pair, group);
 }
 
@@ -307,10 +333,10 @@ static void read_root_pair(struct reader *r, void *ctx, const char *key, struct 
     } else if (scenario_key_find(key)) {
         const char *dot = strchr(key, '.');
 
-        scenario_errors_add(r->errors, key_at,
-                            "\"%s\" is not written so in a file; allowed: %s%.*s: {%s: ...}", key,
-                            is_media_or_data(scenario_key_find(key)) ? "flows with kind " : "",
-                            (int)(dot - key), key, dot + 1);
+        scenario_errors_add(
+            r->errors, key_at, "\"%s\" is not written so in a file; allowed: %s%.*s: {%s: ...}",
+            key, is_media_or_data(scenario_key_find(key)) ? "flows with kind " : "",
+            scenario_key_channel(scenario_key_find(key)) > 0 ? 4 : (int)(dot - key), key, dot + 1);
     } else {
         allowed_words(NULL, words, names);
         report_unknown(r, key_at, key, words);

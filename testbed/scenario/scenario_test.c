@@ -54,6 +54,34 @@ static const struct {
     {"data.start", "5s"},
     {"data.stop", "6s"},
     {"data.message-size", "1B"},
+    {"data.priority", "512"},
+    {"data.order", "unordered"},
+    {"data.lifetime", "250ms"},
+    {"data.interval", "20ms"},
+    {"data2.size", "endless"},
+    {"data2.start", "2s"},
+    {"data2.message-size", "2kB"},
+    {"data2.priority", "1002"},
+    {"data2.order", "unordered"},
+    {"data2.lifetime", "2s"},
+    {"data2.interval", "2ms"},
+    {"data2.stop", "9s"},
+    {"data3.size", "endless"},
+    {"data3.start", "3s"},
+    {"data3.message-size", "3kB"},
+    {"data3.priority", "1003"},
+    {"data3.order", "unordered"},
+    {"data3.lifetime", "3s"},
+    {"data3.interval", "3ms"},
+    {"data3.stop", "9s"},
+    {"data4.size", "endless"},
+    {"data4.start", "4s"},
+    {"data4.message-size", "4kB"},
+    {"data4.priority", "1004"},
+    {"data4.order", "unordered"},
+    {"data4.lifetime", "4s"},
+    {"data4.interval", "4ms"},
+    {"data4.stop", "9s"},
     {"duration", "86400s"},
     {"linger", "1ms"},
     {"time-limit", "301s"},
@@ -111,13 +139,27 @@ static void test_every_key_round_trips(void **state)
         if (k->type != SCENARIO_KEY_WORD || k->words[1])
             assert_false(scenario_key_equal(&s, &defaults, k));
     }
-    s.preset = defaults.preset; /* the other one is none of that stack's */
+    s.stack = AGENT_STACK_QUIC; /* the only one that has several data flows */
     text = printed(&s);
     p = parsed(text);
     s.path_queue_time = rate_duration(s.path_rate, s.path_queue_bytes);
     assert_same(&s, &p->base);
     plan_free(p);
     free(text);
+}
+
+/* The data flows that the key's own needs: those before it, and an endless one for its end. */
+static void set_flows(struct scenario *s, const struct scenario_key *k)
+{
+    int channel = scenario_key_channel(k);
+    bool stop = !strcmp(scenario_key_leaf(k), "stop");
+    char key[32], message[320];
+
+    for (int i = 0; i == 0 || i <= channel; i++) {
+        snprintf(key, sizeof(key), "%s.size", scenario_channel_groups[i]);
+        scenario_key_set(s, scenario_key_find(key), stop && i == channel ? "endless" : "2MB",
+                         message, sizeof(message));
+    }
 }
 
 /* With each key alone away from its default, too: no key hides another. */
@@ -132,9 +174,7 @@ static void test_single_keys_round_trip(void **state)
         struct plan *p;
 
         s.media = true;
-        scenario_key_set(&s, scenario_key_find("data.size"),
-                         !strcmp(k->name, "data.stop") ? "endless" : "2MB", message,
-                         sizeof(message));
+        set_flows(&s, k);
         scenario_key_set(&s, scenario_key_find("media.min-rate"), "1kbit", message,
                          sizeof(message));
         scenario_key_set(&s, scenario_key_find("duration"), "100s", message, sizeof(message));
@@ -204,7 +244,7 @@ static void test_agents_accept(void **state)
     for (size_t i = 0; i < COUNT(others); i++)
         scenario_key_set(&s, scenario_key_find(others[i].key), others[i].value, message,
                          sizeof(message));
-    s.preset = AGENT_PRESET_LIBWEBRTC;
+    s.stack = AGENT_STACK_QUIC;
     c = scenario_agent_config(&s, AGENT_ROLE_SENDER);
     assert_int_equal(agent_config_check(&c, message, sizeof(message)), 0);
     assert_non_null(f);
