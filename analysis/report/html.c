@@ -372,11 +372,16 @@ static void put_facts(struct page *g, const json_t *doc)
     json_t *path = json_object_get(doc, "path"), *flows = json_object_get(doc, "flows");
     json_t *data = json_object_get(flows, "data");
     const char *stack = json_string_value(json_object_get(doc, "stack"));
+    const char *preset = json_string_value(json_object_get(doc, "preset"));
     double rate = json_number_value(json_object_get(path, "rate_bps"));
     double queue = json_number_value(json_object_get(path, "queue_bytes"));
 
     fputs("<p>Stack <b>", g->f);
     html_text_put(g->f, stack ? stack : "unknown");
+    if (preset) {
+        fputs("</b>, rate control <b>", g->f);
+        html_text_put(g->f, preset);
+    }
     fprintf(g->f, "</b>; path %g Mbit/s, %g ms one way, queue %.0f bytes", rate / 1e6,
             json_number_value(json_object_get(path, "delay_ns")) / 1e6, queue);
     if (rate > 0) {
@@ -396,6 +401,9 @@ static void put_facts(struct page *g, const json_t *doc)
                 json_number_value(json_object_get(doc, "share_ppm")) / 1e4);
     }
     fputs(".</p>\n", g->f);
+    if (plan_results_is_prototype(doc)) {
+        fprintf(g->f, "<p>%s</p>\n", plan_results_prototype_note);
+    }
 }
 
 static void put_cell(struct page *g, size_t cell)

@@ -152,6 +152,19 @@ static json_t *data_kind(const json_t *flows)
     return kind ? json_incref(kind) : json_string("none");
 }
 
+const char plan_results_prototype_note[] = "Rate control prototype: a source that sends less than "
+                                           "it may drags the estimate down, since the "
+                                           "estimate is held to 1.5 times what arrives and is "
+                                           "never probed. Low rates with little data say "
+                                           "nothing about the path.";
+
+bool plan_results_is_prototype(const json_t *doc)
+{
+    const char *preset = json_string_value(json_object_get(doc, "preset"));
+
+    return preset && !strcmp(preset, "prototype");
+}
+
 static json_t *params_of(const json_t *doc)
 {
     json_t *path = json_object_get(doc, "path"), *cell = json_object_get(doc, "cell"), *value;
@@ -160,6 +173,9 @@ static json_t *params_of(const json_t *doc)
 
     if (json_object_get(doc, "stack")) {
         json_object_set(params, "stack", json_object_get(doc, "stack"));
+    }
+    if (json_object_get(doc, "preset")) {
+        json_object_set(params, "preset", json_object_get(doc, "preset"));
     }
     if (path) {
         json_object_set(params, "rate_bps", json_object_get(path, "rate_bps"));

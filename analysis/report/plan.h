@@ -40,4 +40,8 @@ struct plan_results {
 int plan_results_load(struct plan_results *p, const char *dir, bool again, struct fault *f);
 void plan_results_fini(struct plan_results *p);
 
+/* Was this run (its doc) under the rate control "prototype"? And what a reader must know then. */
+bool plan_results_is_prototype(const json_t *doc);
+extern const char plan_results_prototype_note[];
+
 #endif

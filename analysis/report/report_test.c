@@ -6,6 +6,7 @@
 #include "analysis/report/figures.h"
 #include "analysis/report/plan.h"
 #include "analysis/report/summary.h"
+#include "analysis/report/terminal.h"
 #include "analysis/ingest/hand_run_test.h"
 
 #include <gsl/gsl_cdf.h>
@@ -238,6 +239,48 @@ static void test_report_is_whole(void **state)
     free(html);
 }
 
+/* What a reader must know of a rate control stands where its runs do. */
+static void test_report_of_prototype(void **state)
+{
+    struct fixture *x = *state;
+    struct plan_results p;
+    struct fault f;
+    json_t *manifest, *summary;
+    char path[2 * RUN_FOLDER_PATH_BYTES], *html, *text = NULL;
+    size_t len;
+    FILE *out = open_memstream(&text, &len);
+
+    assert_non_null(out);
+    hand_run_write(x->dir, "a-1", "{\"preset\":\"prototype\"}", "[]");
+    snprintf(path, sizeof path, "%s/a-1/manifest.json", x->dir);
+    manifest = json_load_file(path, 0, NULL);
+    json_object_set_new(manifest, "preset", json_string("prototype"));
+    json_dump_file(manifest, path, 0);
+    json_decref(manifest);
+    assert_int_equal(plan_results_load(&p, x->dir, true, &f), 0);
+    summary = summary_new(&p);
+    terminal_print(out, &p, summary);
+    fclose(out);
+    contains(text, "prototype: a source that sends less");
+    assert_string_equal(json_string_value(json_object_get(p.cells[0].params, "preset")),
+                        "prototype");
+    json_decref(summary);
+    plan_results_fini(&p);
+    free(text);
+    if (system("command -v gnuplot >/dev/null 2>&1")) {
+        print_message("skipped: no gnuplot here\n");
+        skip();
+    }
+    if (make(x, false, TEMPLATES, &f) < 0) {
+        fail_msg("%s", f.text);
+    }
+    html = contents(x, "report.html");
+    contains(html, "rate control <b>prototype</b>");
+    contains(html, "a source that sends less");
+    free(html);
+    well_formed(x, "report.html");
+}
+
 /* A run that died at once, a path without a rate: still a report, with what there is to draw. */
 static void test_report_of_little(void **state)
 {
@@ -352,6 +395,7 @@ int main(void)
         TEST(test_summary_files),
         TEST(test_terminal_table),
         TEST(test_report_is_whole),
+        TEST(test_report_of_prototype),
         TEST(test_report_of_little),
         TEST(test_unreducible_run_is_named),
         TEST(test_a_folder_in_another_encoding),

@@ -168,6 +168,16 @@ static bool any_without_transfer(const struct plan_results *p, const json_t *sum
     return false;
 }
 
+static bool any_prototype(const struct plan_results *p)
+{
+    for (size_t c = 0; c < p->cell_count; c++) {
+        if (plan_results_is_prototype(p->runs[p->cells[c].shown].doc)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void terminal_print(FILE *out, const struct plan_results *p, const json_t *summary)
 {
     int width = label_width(p);
@@ -184,6 +194,10 @@ void terminal_print(FILE *out, const struct plan_results *p, const json_t *summa
     }
     fputs("\nDelay, sender queue, link use and loss are those during the transfer", out);
     fputs(any_without_transfer(p, summary) ? " (else of the whole run).\n\n" : ".\n\n", out);
+    if (any_prototype(p)) {
+        put_wrapped(out, 0, plan_results_prototype_note);
+        fputc('\n', out);
+    }
     put_expect(out, summary);
     put_invalid(out, p);
     fprintf(out, "Report: %s/report.html\n", p->dir);

@@ -3,6 +3,7 @@
 
 #include "agents/base/err.h"
 #include "agents/base/utf8.h"
+#include "testbed/scenario/scenario_keys.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -89,6 +90,12 @@ static const char *stack_name(int64_t stack)
     return "unknown";
 }
 
+/* As scenarios call it. */
+static const char *preset_name(int64_t preset)
+{
+    return scenario_key_find("preset")->words[preset];
+}
+
 static json_t *media_json(const struct scenario *s)
 {
     return json_pack("{s:I, s:o, s:I}", "start_ns", (json_int_t)s->media_start, "stop_ns",
@@ -163,14 +170,14 @@ static json_t *run_json(const struct manifest *m)
     const struct plan_run *r = m->run;
     const struct scenario *s = &r->scenario;
 
-    return json_pack("{s:i, s:o, s:o, s:o, s:I, s:I, s:s, s:o, s:s, s:{s:I, s:I, s:I, s:I}}",
-                     "schema", SCHEMA, "name", line_json(r->name), "plan", line_json(m->plan),
-                     "cell", cell_json(r->cell), "repetition", (json_int_t)r->repetition, "seed",
-                     (json_int_t)s->seed, "link", m->link, "link_why",
-                     line_json(m->link_why ? m->link_why : ""), "stack", stack_name(s->stack),
-                     "path", "rate_bps", (json_int_t)s->path_rate, "delay_ns",
-                     (json_int_t)s->path_delay, "queue_bytes", (json_int_t)scenario_queue_bytes(s),
-                     "burst_bytes", (json_int_t)m->burst_bytes);
+    return json_pack(
+        "{s:i, s:o, s:o, s:o, s:I, s:I, s:s, s:o, s:s, s:s, s:{s:I, s:I, s:I, s:I}}", "schema",
+        SCHEMA, "name", line_json(r->name), "plan", line_json(m->plan), "cell", cell_json(r->cell),
+        "repetition", (json_int_t)r->repetition, "seed", (json_int_t)s->seed, "link", m->link,
+        "link_why", line_json(m->link_why ? m->link_why : ""), "stack", stack_name(s->stack),
+        "preset", preset_name(s->preset), "path", "rate_bps", (json_int_t)s->path_rate, "delay_ns",
+        (json_int_t)s->path_delay, "queue_bytes", (json_int_t)scenario_queue_bytes(s),
+        "burst_bytes", (json_int_t)m->burst_bytes);
 }
 
 static json_t *outcome_json(const struct manifest *m)

@@ -133,6 +133,7 @@ static void every_field_is_there(void **state)
     assert_text(d, "link", "sim");
     assert_text(d, "link_why", "asked for");
     assert_text(d, "stack", "quic");
+    assert_text(d, "preset", "libwebrtc");
     assert_number(d, "path.rate_bps", 5000000);
     assert_number(d, "path.delay_ns", 10000000);
     assert_number(d, "path.queue_bytes", 187500);
