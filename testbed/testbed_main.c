@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The program muxbed: a table of subcommands. Without one it runs a scenario. */
 #include "testbed/cmd/cmd.h"
+#include "testbed/scenario/nearest.h"
 
 #include <argp.h>
 #include <stdio.h>
@@ -28,24 +29,33 @@ static const struct cmd *find(const char *name)
     return NULL;
 }
 
+/* What people start us by: "run-scenario" through the launcher. */
+static const char *called(const char *argv0)
+{
+    const char *slash = argv0 ? strrchr(argv0, '/') : NULL;
+
+    return slash ? slash + 1 : argv0 && *argv0 ? argv0 : "muxbed";
+}
+
 static void print_commands(FILE *out)
 {
     for (size_t i = 0; i < COMMANDS; i++)
         fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].help);
 }
 
-static int help(void)
+static int help(const char *name)
 {
-    printf("Usage: muxbed [COMMAND] [OPTION...] [SCENARIO.yaml]\n\n"
-           "What happens to a call when a file shares its path? Runs real protocol agents over an\n"
+    printf("Usage: %s [COMMAND] [OPTION...] [SCENARIO.yaml]\n\n", name);
+    printf("What happens to a call when a file shares its path? Runs real protocol agents over an\n"
            "emulated bottleneck, in network namespaces or in virtual time, and reports.\n\n"
-           "Commands (`muxbed COMMAND --help` says more):\n");
+           "Commands (with --help each says more):\n");
     print_commands(stdout);
     printf("\nExamples:\n"
-           "  muxbed --link sim                        the default scenario, in virtual time\n"
-           "  muxbed scenarios/paper/grid.yaml --runs 5\n"
-           "  muxbed plan scenarios/paper/grid.yaml\n"
-           "  muxbed --set path.rate=1mbit --set media.min-rate=30kbit\n\n"
+           "  run-scenario --link sim                  the default scenario, in virtual time\n"
+           "  run-scenario scenarios/paper/grid.yaml --runs 5\n"
+           "  run-scenario plan scenarios/paper/grid.yaml\n"
+           "  run-scenario --set path.rate=1mbit --set media.min-rate=30kbit\n"
+           "  run-scenario run --help                  all options\n\n"
            "Exit status: 0 all well, 1 an expectation failed, 2 usage or bad scenario, 3 the host\n"
            "lacks something, 4 runs invalid or failed, 130 interrupted.\n");
     return CMD_EXIT_OK;
@@ -57,12 +67,25 @@ static bool looks_like_command(const char *word)
     return word[0] != '-' && !strchr(word, '/') && !strchr(word, '.');
 }
 
-/* argp names the program by argv[0], which therefore carries the command's name too. */
-static int start(const struct cmd *c, int argc, char **argv)
+static int unknown(const char *word)
 {
-    char name[32];
+    const char *words[COMMANDS + 1] = {NULL}, *nearest;
 
-    snprintf(name, sizeof(name), "muxbed %s", c->name);
+    for (size_t i = 0; i < COMMANDS; i++)
+        words[i] = commands[i].name;
+    nearest = nearest_word(word, words);
+    fprintf(stderr, "muxbed: unknown command \"%s\"%s%s%s; allowed: a scenario file, or\n", word,
+            nearest ? ", did you mean \"" : "", nearest ? nearest : "", nearest ? "\"?" : "");
+    print_commands(stderr);
+    return CMD_EXIT_USAGE;
+}
+
+/* argp names the program by argv[0], which therefore carries the command's name too. */
+static int start(const struct cmd *c, const char *self, int argc, char **argv)
+{
+    char name[64];
+
+    snprintf(name, sizeof(name), "%s %s", self, c->name);
     argv[0] = name;
     argp_err_exit_status = CMD_EXIT_USAGE;
     return c->run(argc, argv);
@@ -71,16 +94,14 @@ static int start(const struct cmd *c, int argc, char **argv)
 int main(int argc, char **argv)
 {
     const struct cmd *c = argc > 1 ? find(argv[1]) : NULL;
+    const char *self = called(argc > 0 ? argv[0] : NULL);
 
     if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-?") ||
                      !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")))
-        return help();
+        return help(self);
     if (c)
-        return start(c, argc - 1, argv + 1);
-    if (argc > 1 && looks_like_command(argv[1])) {
-        fprintf(stderr, "muxbed: unknown command \"%s\"; allowed: a scenario file, or\n", argv[1]);
-        print_commands(stderr);
-        return CMD_EXIT_USAGE;
-    }
-    return start(find("run"), argc, argv);
+        return start(c, self, argc - 1, argv + 1);
+    if (argc > 1 && looks_like_command(argv[1]))
+        return unknown(argv[1]);
+    return start(find("run"), self, argc, argv);
 }

@@ -35,7 +35,7 @@ int cmd_check(int argc, char **argv)
         .args_doc = "FILE...",
         .doc = "Checks scenario files and reports everything wrong with them.\v"
                "Exit status: 0 all good, 2 at least one is not.\n\n"
-               "  muxbed check scenarios/*.yaml",
+               "  run-scenario check scenarios/*.yaml",
     };
     int status = CMD_EXIT_OK;
 

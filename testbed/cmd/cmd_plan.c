@@ -66,7 +66,7 @@ int cmd_plan(int argc, char **argv)
         .children = children,
         .doc = "Prints the runs a scenario would make, and about how long they take.\v"
                "Without a file: scenarios/delayed-file.yaml.\n\n"
-               "  muxbed plan scenarios/paper/grid.yaml --runs 10",
+               "  run-scenario plan scenarios/paper/grid.yaml --runs 10",
     };
     struct cmd_select select;
     struct plan *plan;

@@ -16,13 +16,13 @@ static const struct argp_option options[] = {
     {.name = "set",
      .key = OPT_SET,
      .arg = "KEY=VALUE",
-     .doc = "Override a key of the scenario (repeatable; `muxbed keys` lists them)"},
+     .doc = "Override a key of the scenario (repeatable; `run-scenario keys` lists them)"},
     {.name = "runs", .key = OPT_RUNS, .arg = "N", .doc = "Repetitions of every cell"},
     {.name = "seed", .key = OPT_SEED, .arg = "N", .doc = "Seed of the first repetition"},
     {.name = "only",
      .key = OPT_ONLY,
      .arg = "CELL",
-     .doc = "Only this cell of the grid (`muxbed plan` names them)"},
+     .doc = "Only this cell of the grid (`run-scenario plan` names them)"},
     {0},
 };
 

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <jansson.h>
 #include <string.h>
+#include <unistd.h>
 
 static int add_run(json_t *runs, const struct plan_run *run)
 {
@@ -36,6 +37,12 @@ int plan_index_write(const char *dir, const struct plan *plan)
         rv = ERR_LIMIT;
     if (!rv && (json_dump_file(root, temporary, JSON_INDENT(1)) || rename(temporary, path)))
         rv = ERR_OS;
+    if (rv == ERR_OS) {
+        int error = errno;
+
+        unlink(temporary);
+        errno = error;
+    }
     json_decref(root);
     return rv;
 }
@@ -106,8 +113,18 @@ int plan_index_each(const char *dir, int (*each)(void *ctx, const char *run_dir)
     root = json_load_file(path, 0, &error);
     runs = json_object_get(root, "runs");
     if (!json_is_array(runs)) {
-        snprintf(message, len, "%s: %s", path, root ? "has no list of runs" : error.text);
-        rv = root ? ERR_MALFORMED : ERR_OS;
+        rv = root || cmd_exists(dir, "index.json") ? ERR_MALFORMED : ERR_OS;
+        if (rv == ERR_OS && access(dir, F_OK))
+            snprintf(message, len, "%s: %s", dir, strerror(errno));
+        else if (rv == ERR_OS)
+            snprintf(message, len,
+                     "%s: no results, as it has no index.json; allowed: a folder that a run has "
+                     "made, such as results/delayed-file-20250101-120000",
+                     dir);
+        else if (root)
+            snprintf(message, len, "%s: has no list of runs", path);
+        else
+            snprintf(message, len, "%s:%d:%d: %s", path, error.line, error.column, error.text);
     }
     json_array_foreach(runs, i, item)
     {

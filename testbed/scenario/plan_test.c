@@ -206,7 +206,7 @@ static void test_bad_options(void **state)
     } cases[] = {
         {"path.rate", "--set path.rate: no KEY=VALUE; allowed: such as --set path.rate=5mbit\n"},
         {"path.rat=5mbit", "--set path.rat=5mbit: unknown key \"path.rat\", did you mean "
-                           "\"path.rate\"?; allowed: the keys of `muxbed keys`\n"},
+                           "\"path.rate\"?; allowed: the keys of `run-scenario keys`\n"},
         {"path.rate=5", "--set path.rate=5: path.rate: \"5\" has no unit; allowed for a rate: bit, "
                         "kbit, mbit, gbit\n"},
         {"path.queue=1kB", "--set path.queue=1kB: path.queue holds 1000 bytes"},

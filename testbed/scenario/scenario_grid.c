@@ -81,11 +81,11 @@ static void report_unknown_axis(struct grid *g, const char *key, struct scenario
     }
     words[n] = NULL;
     nearest = nearest_word(key, words);
-    scenario_errors_add(g->errors, key_at,
-                        "grid: unknown key \"%.40s\"%s%s%s; allowed: any key of `muxbed keys` but "
-                        "name, description and runs",
-                        key, nearest ? ", did you mean \"" : "", nearest ? nearest : "",
-                        nearest ? "\"?" : "");
+    scenario_errors_add(
+        g->errors, key_at,
+        "grid: unknown key \"%.40s\"%s%s%s; allowed: any key of `run-scenario keys` but "
+        "name, description and runs",
+        key, nearest ? ", did you mean \"" : "", nearest ? nearest : "", nearest ? "\"?" : "");
 }
 
 static void read_axis(struct grid *g, const char *key, struct fy_node *value,

@@ -444,8 +444,8 @@ int scenario_file_set(struct scenario_file *f, const char *key, const char *valu
         words[scenario_key_count()] = NULL;
         nearest = nearest_word(key, words);
         scenario_errors_add(errors, at,
-                            "unknown key \"%.40s\"%s%s%s; allowed: the keys of `muxbed "
-                            "keys`",
+                            "unknown key \"%.40s\"%s%s%s; allowed: the keys of "
+                            "`run-scenario keys`",
                             key, nearest ? ", did you mean \"" : "", nearest ? nearest : "",
                             nearest ? "\"?" : "");
         return 0;
