@@ -61,7 +61,7 @@ case ${1:-} in
     build)
         enter "$3" "$4" rw
         exec chroot "$3" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 HOME=/root \
-            make -C /opt/muxbed all
+            make -s --no-print-directory -C /opt/muxbed all
         ;;
     smoke)
         enter "$3" "$4" ro

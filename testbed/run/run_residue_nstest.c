@@ -89,6 +89,12 @@ static ns_t wait_clean(const struct run_process_residue *before, const struct ru
     }
 }
 
+static bool is_lateness(const char *reason)
+{
+    return !strcmp(reason, "driver-late") || !strcmp(reason, "driver-stall") ||
+           !strcmp(reason, "wire-late") || !strcmp(reason, "wire-stall");
+}
+
 /* 0 when the run is valid, or invalid for nothing but lateness, which two runs on a busy machine
  * cannot help; else what is wrong with it. */
 static int check_run(const struct fixture *f, int number, int status)
@@ -107,7 +113,7 @@ static int check_run(const struct fixture *f, int number, int status)
     json_array_foreach(json_object_get(manifest, "invalid"), i, reason)
     {
         const char *name = json_string_value(json_object_get(reason, "reason"));
-        if (strcmp(name, "driver-late") != 0 && strcmp(name, "wire-late") != 0) {
+        if (!is_lateness(name)) {
             print_message("invalid: %s\n", name);
             json_decref(manifest);
             return 4;
