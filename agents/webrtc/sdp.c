@@ -531,6 +531,16 @@ static enum sdp_kind media_kind(struct slice type, struct slice protocol)
     return is(type, "audio") ? SDP_AUDIO : is(type, "video") ? SDP_VIDEO : SDP_OTHER;
 }
 
+static bool has_codec(const struct sdp_media *m, uint64_t payload_type)
+{
+    for (size_t i = 0; i < m->codec_count; i++) {
+        if (m->codecs[i].payload_type == payload_type) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static int parse_formats(struct parser *p, struct slice v)
 {
     struct sdp_media *m = p->m;
@@ -540,6 +550,9 @@ static int parse_formats(struct parser *p, struct slice v)
 
         if (!number(word, 127, &type)) {
             return bad_number(p, "payload type", 127);
+        }
+        if (has_codec(m, type)) {
+            continue; /* named twice */
         }
         if (m->codec_count == SDP_CODECS_MAX) {
             return fail(p, "too many payload types; allowed: %d", SDP_CODECS_MAX);

@@ -162,7 +162,7 @@ static void other_sections_are_kept_by_name(void **state)
     struct sdp *s = read_ok("v=0\r\no=- 1 2 IN IP4 0.0.0.0\r\n"
                             "m=image 0 udptl t38\r\na=mid:fax\r\n"
                             "m=text 9/2 RTP/AVP 98\r\n"
-                            "m=video 0 UDP/TLS/RTP/SAVPF 96\r\na=bundle-only\r\n");
+                            "m=video 0 UDP/TLS/RTP/SAVPF 96 96\r\na=bundle-only\r\n");
     char out[1000];
 
     (void)state;
@@ -171,6 +171,7 @@ static void other_sections_are_kept_by_name(void **state)
     assert_int_equal(s->media[1].kind, SDP_OTHER);
     assert_int_equal(s->media[1].port, 9);
     assert_true(s->media[2].bundle_only);
+    assert_int_equal(s->media[2].codec_count, 1); /* named twice, there once */
     assert_true(sdp_write(s, out, sizeof out) > 0);
     assert_non_null(strstr(out, "m=image 0 udptl 0\r\n"));
     free(s);
