@@ -547,3 +547,9 @@ void webrtc_agent_expect(struct agent *a, const uint8_t fingerprint[TLS_FINGERPR
 {
     webrtc_dtls_expect(self(a)->conn.dtls, fingerprint);
 }
+
+void webrtc_agent_ice(const struct agent *a, const char **ufrag, const char **pwd)
+{
+    *ufrag = const_self(a)->conn.ice.ufrag;
+    *pwd = const_self(a)->conn.ice.pwd;
+}

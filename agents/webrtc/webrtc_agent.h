@@ -16,5 +16,8 @@ int webrtc_agent_new(struct agent **out, const struct agent_config *cfg,
  * accept of the peer (before the first datagram; any valid one else). */
 const uint8_t *webrtc_agent_fingerprint(const struct agent *a);
 void webrtc_agent_expect(struct agent *a, const uint8_t fingerprint[TLS_FINGERPRINT_BYTES]);
+/* The user fragment and password that ICE checks of a peer must carry (RFC 8839); made at random. A
+ * peer of our own needs no checks. */
+void webrtc_agent_ice(const struct agent *a, const char **ufrag, const char **pwd);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "agents/webrtc/stun.h"
 #include "agents/webrtc/webrtc_pair_test.h"
 
 #define HANDSHAKE_SEEDS 200
@@ -431,6 +432,54 @@ static void test_strangers_are_not_heard(void **state)
     assert_true(pair_counter(&n.seen[RECEIVER], "datagrams-garbage") > 100);
 }
 
+/* A full ICE agent checks the path before and during a call. */
+static void test_stun_checks(void **state)
+{
+    struct agent_config c = pair_config(SENDER);
+    const char *ufrag, *pwd;
+    uint8_t buf[AGENT_DATAGRAM_MAX];
+    struct stun_message m = {.class = STUN_REQUEST,
+                             .method = STUN_METHOD_BINDING,
+                             .has_username = true,
+                             .has_priority = true,
+                             .has_controlling = true};
+    struct dgram d = {.data = buf};
+    struct pair n;
+    bool answerable;
+    int len;
+
+    (void)state;
+    c.media = 1;
+    pair_init(&n, &c, 19);
+    webrtc_agent_ice(n.agent[RECEIVER], &ufrag, &pwd);
+    snprintf(m.username, sizeof m.username, "%s:peer", ufrag);
+    assert_int_equal(addr_parse(&d.from, "192.0.2.99:999"), 0);
+    assert_int_equal(addr_parse(&d.to, "10.0.3.2:5000"), 0);
+    for (int i = 0; i < 2; i++) {
+        len = stun_write(&m, i ? pwd : "a wrong password of 24 ch", buf, sizeof buf);
+        assert_true(len > 0);
+        d.len = (size_t)len;
+        assert_int_equal(agent_recv(n.agent[RECEIVER], &d, n.now), 0);
+        assert_int_equal(agent_poll(n.agent[RECEIVER], &d, n.now), 1);
+        assert_int_equal(d.to.port, 999);
+        assert_int_equal(stun_parse(&m, buf, d.len, &answerable), 0);
+        assert_int_equal(m.class, i ? STUN_SUCCESS : STUN_ERROR);
+        assert_int_equal(m.mapped.port, i ? 999 : 0);
+        m = (struct stun_message){.class = STUN_REQUEST,
+                                  .method = STUN_METHOD_BINDING,
+                                  .has_username = true,
+                                  .has_priority = true,
+                                  .has_controlling = true};
+        snprintf(m.username, sizeof m.username, "%s:peer", ufrag);
+        d.from = d.to;
+        assert_int_equal(addr_parse(&d.to, "10.0.3.2:5000"), 0);
+    }
+    pair_run(&n, NS_PER_S); /* the configured peer is heard all the same */
+    assert_true(n.seen[RECEIVER].handshake > 0);
+    pair_fini(&n);
+    assert_int_equal(pair_counter(&n.seen[RECEIVER], "stun-refused"), 1);
+}
+
 static void test_outage(void **state)
 {
     struct agent_config c = file_config(1000000);
@@ -500,6 +549,7 @@ int main(void)
         cmocka_unit_test(test_garbage_and_damage),
         cmocka_unit_test(test_replay),
         cmocka_unit_test(test_strangers_are_not_heard),
+        cmocka_unit_test(test_stun_checks),
         cmocka_unit_test(test_outage),
         cmocka_unit_test(test_silent_peer),
         cmocka_unit_test(test_nobody_answers),

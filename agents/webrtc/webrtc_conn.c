@@ -5,6 +5,7 @@
 #include "agents/base/err.h"
 #include "agents/base/rate.h"
 #include "agents/webrtc/demux.h"
+#include "agents/webrtc/stun.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,13 +13,15 @@
 
 #define HANDSHAKE_TIMEOUT (30 * NS_PER_S)
 #define SILENCE_TIMEOUT (30 * NS_PER_S) /* consent expires (RFC 7675 section 5.1) */
+#define DTLS_HANDSHAKE 22 /* content type */
 #define GOODBYE_COPIES 2
 #define GOODBYE_INTERVAL_MIN (20 * NS_PER_MS)
 #define GOODBYE_INTERVAL_MAX (100 * NS_PER_MS)
 
 /* ---- datagrams out ---- */
 
-static void push(struct webrtc_conn *c, const uint8_t *data, size_t len, size_t data_bytes)
+static void push_to(struct webrtc_conn *c, const struct addr *from, const struct addr *to,
+                    const uint8_t *data, size_t len, size_t data_bytes)
 {
     struct webrtc_conn_datagram *d;
 
@@ -30,11 +33,18 @@ static void push(struct webrtc_conn *c, const uint8_t *data, size_t len, size_t 
         return; /* as if the network had lost it */
     }
     d->next = NULL;
+    d->from = *from;
+    d->to = *to;
     d->len = len;
     d->data_bytes = data_bytes;
     memcpy(d->data, data, len);
     *(c->tail ? &c->tail->next : &c->head) = d;
     c->tail = d;
+}
+
+static void push(struct webrtc_conn *c, const uint8_t *data, size_t len, size_t data_bytes)
+{
+    push_to(c, &c->local, &c->remote, data, len, data_bytes);
 }
 
 static void fill(struct webrtc_conn *c, struct dgram *out, const uint8_t *data, size_t len)
@@ -84,6 +94,8 @@ int webrtc_conn_poll(struct webrtc_conn *c, struct dgram *out, ns_t now)
     }
     if (d) {
         fill(c, out, d->data, d->len);
+        out->from = d->from;
+        out->to = d->to;
         c->head = d->next;
         c->tail = c->head ? c->tail : NULL;
         record_sent(c, out, 0, d->data_bytes, 0, now);
@@ -186,7 +198,9 @@ int webrtc_conn_init(struct webrtc_conn *c, const struct agent_config *cfg,
                                     .keylog = env->keylog,
                                     .ctx = c,
                                     .keylog_ctx = env->ctx};
+    char ufrag[ICE_UFRAG_MAX + 1], pwd[ICE_PWD_MAX + 1];
     struct tls_current *before;
+    uint8_t random[32];
     int rv;
 
     memset(c, 0, sizeof *c);
@@ -200,9 +214,17 @@ int webrtc_conn_init(struct webrtc_conn *c, const struct agent_config *cfg,
     c->current = (struct tls_current){
         .random = env->random, .random_ctx = env->ctx, .epoch_s = env->epoch_s};
     dc.profile = profile(c);
-    before = tls_current_enter(&c->current, now);
-    rv = webrtc_dtls_new(&c->dtls, &dc);
-    tls_current_leave(before);
+    env->random(env->ctx, random, sizeof random);
+    ice_lite_credentials(random, ufrag, pwd);
+    rv = ice_lite_init(&c->ice, ufrag, pwd, NULL);
+    if (rv == 0) {
+        rv = webrtc_srtp_prepare();
+    }
+    if (rv == 0) {
+        before = tls_current_enter(&c->current, now);
+        rv = webrtc_dtls_new(&c->dtls, &dc);
+        tls_current_leave(before);
+    }
     return rv;
 }
 
@@ -283,14 +305,34 @@ static void establish(struct webrtc_conn *c, ns_t now)
 
 /* ---- datagrams in ---- */
 
-/* Whether the datagram is of our peer; a server takes the first who comes. */
+/* Whether the datagram is of our peer. Without one configured, and none nominated by ICE, the first
+ * who begins a handshake is. */
 static bool from_peer(struct webrtc_conn *c, const struct dgram *d)
 {
-    if (c->remote.family == 0 || (c->server && !c->started)) {
+    if (c->remote.family == 0 && c->server && d->len > 0 && d->data[0] == DTLS_HANDSHAKE) {
         c->remote = d->from;
         c->local = d->to;
     }
+    if (c->local.family == 0) {
+        c->local = d->to;
+    }
     return addr_equal(&d->from, &c->remote);
+}
+
+/* Connectivity checks may come from anywhere; the pair they nominate is the path, unless one was
+ * configured. */
+static void take_stun(struct webrtc_conn *c, const struct dgram *d, ns_t now)
+{
+    uint8_t answer[STUN_MESSAGE_BYTES_MAX];
+    int n = ice_lite_recv(&c->ice, d->data, d->len, &d->from, answer, sizeof answer, now);
+
+    if (n > 0) {
+        push_to(c, &d->to, &d->from, answer, (size_t)n, 0);
+    }
+    if (c->ice.selected && c->cfg->remote.family == 0 && !c->closing) {
+        c->remote = c->ice.peer;
+        c->local = d->to;
+    }
 }
 
 static void take_dtls(struct webrtc_conn *c, const struct dgram *d, ns_t now)
@@ -340,6 +382,10 @@ static void dispatch(struct webrtc_conn *c, const struct dgram *d, ns_t now)
 {
     enum demux_kind kind = demux_classify(d->data, d->len);
 
+    if (kind == DEMUX_STUN) {
+        take_stun(c, d, now);
+        return;
+    }
     if (!from_peer(c, d)) {
         c->garbage++;
         return;
@@ -475,6 +521,8 @@ void webrtc_conn_counters(const struct webrtc_conn *c)
     counter(c, "datagrams-forged", c->forged);
     counter(c, "bytes-sent", c->bytes_out);
     counter(c, "bytes-received", c->bytes_in);
+    counter(c, "stun-requests", c->ice.requests);
+    counter(c, "stun-refused", c->ice.refused);
     counter(c, "dtls-records-discarded", webrtc_dtls_discarded(c->dtls));
     counter(c, "sctp-packets-sent", s.packets_sent);
     counter(c, "sctp-packets-received", s.packets_received);

@@ -7,6 +7,7 @@
 
 #include "agents/agent.h"
 #include "agents/tls/tls_current.h"
+#include "agents/webrtc/ice_lite.h"
 #include "agents/webrtc/webrtc_dtls.h"
 #include "agents/webrtc/webrtc_sctp.h"
 #include "agents/webrtc/webrtc_srtp.h"
@@ -20,6 +21,7 @@
 /* A datagram that waits to be polled. */
 struct webrtc_conn_datagram {
     struct webrtc_conn_datagram *next;
+    struct addr from, to;
     size_t len, data_bytes;
     uint8_t data[];
 };
@@ -48,6 +50,7 @@ struct webrtc_conn {
     struct webrtc_srtp *srtp; /* NULL until the handshake is done */
     struct webrtc_sctp *sctp; /* NULL until there is use for it */
     struct addr local, remote;
+    struct ice_lite ice; /* for peers that check the path; ours need not */
 
     struct webrtc_conn_datagram *head, *tail;
     size_t user_bytes;      /* of data in the packet on its way through DTLS */
@@ -63,7 +66,7 @@ struct webrtc_conn {
     int goodbye_copies;
     ns_t goodbye_next;
 
-    uint64_t bytes_in, bytes_out, garbage, forged, stun;
+    uint64_t bytes_in, bytes_out, garbage, forged;
     uint8_t packet[AGENT_DATAGRAM_MAX + WEBRTC_SRTP_TRAILER_MAX] __attribute__((aligned(16)));
 };
 

@@ -14,7 +14,6 @@
 #define CONTENT_DATA 23
 #define DATAGRAM_MAX 1500
 #define PLAIN_MAX 16384
-#define MASTER_SECRET_BYTES 48
 #define EXPORTER "EXTRACTOR-dtls_srtp" /* RFC 5764 section 4.2 */
 /* A flight is repeated after 50 ms, then 100, 200, ... (what libwebrtc sets in its TLS library). */
 #define RETRANSMIT_FIRST (50 * NS_PER_MS)
@@ -180,14 +179,15 @@ static void fail(struct webrtc_dtls *d, const char *what, int code)
 
 static void put_keylog(struct webrtc_dtls *d)
 {
-    uint8_t random[TLS_RANDOM_BYTES], secret[MASTER_SECRET_BYTES];
+    unsigned char *master, *server, *client;
+    unsigned master_len, server_len, client_len;
     char line[TLS_KEYLOG_LINE_MAX];
 
     if (d->cfg.keylog &&
-        wolfSSL_get_client_random(d->ssl, random, sizeof random) == sizeof random &&
-        wolfSSL_SESSION_get_master_key(wolfSSL_get_session(d->ssl), secret, sizeof secret) ==
-            sizeof secret &&
-        tls_keylog_line(line, "CLIENT_RANDOM", random, secret, sizeof secret)) {
+        wolfSSL_get_keys(d->ssl, &master, &master_len, &server, &server_len, &client,
+                         &client_len) == WOLFSSL_SUCCESS &&
+        client_len == TLS_RANDOM_BYTES &&
+        tls_keylog_line(line, "CLIENT_RANDOM", client, master, master_len)) {
         d->cfg.keylog(d->cfg.keylog_ctx, line);
     }
 }

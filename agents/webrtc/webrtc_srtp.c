@@ -28,7 +28,7 @@ static size_t salt_bytes(enum webrtc_srtp_profile profile)
 
 /* libsrtp's tables are set up once in a process and never taken down: that takes tens of ms, and
  * nothing in them depends on a session. */
-static int library_open(void)
+int webrtc_srtp_prepare(void)
 {
     static bool ready;
 
@@ -74,7 +74,7 @@ int webrtc_srtp_new(struct webrtc_srtp **out, enum webrtc_srtp_profile profile, 
     if (len != 2 * (KEY_BYTES + salt_bytes(profile))) {
         return ERR_CRYPTO;
     }
-    rv = library_open();
+    rv = webrtc_srtp_prepare();
     if (rv) {
         return rv;
     }

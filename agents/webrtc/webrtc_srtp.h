@@ -14,6 +14,9 @@
 
 struct webrtc_srtp;
 
+/* Sets libsrtp up, once in a process; takes tens of ms, so it had better be done before there is
+ * anything to be late with. Returns 0 or ERR_CRYPTO. */
+int webrtc_srtp_prepare(void);
 /* Bytes protecting adds to an RTP packet. */
 size_t webrtc_srtp_tag_bytes(enum webrtc_srtp_profile profile);
 /* keys are those of webrtc_dtls_keys. Returns 0, ERR_NOMEM or ERR_CRYPTO (also for a wrong
