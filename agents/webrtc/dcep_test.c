@@ -11,7 +11,7 @@
 
 static int parse(struct dcep_open *open, const void *bytes, size_t len)
 {
-    uint8_t *copy = malloc(len ? len : 1);
+    uint8_t *copy = calloc(1, len ? len : 1);
     int rv;
 
     memcpy(copy, bytes, len);

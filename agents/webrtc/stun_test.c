@@ -34,7 +34,7 @@ static const char RESPONSE_6[] =
 
 static int parse(struct stun_message *m, const void *bytes, size_t len, bool *answerable)
 {
-    uint8_t *copy = malloc(len ? len : 1);
+    uint8_t *copy = calloc(1, len ? len : 1);
     int rv;
 
     memcpy(copy, bytes, len);
