@@ -60,7 +60,7 @@ static const struct scenario_key keys[] = {
     {ROW("share", RATIO, share_ppm, "0.5"), .min = 0, .max = 1000000,
      .help = "media's part of the estimated rate while data is active"},
     {ROW("pacing", RATIO, pacing_ppm, "2.5"), .min = 1000000, .max = 10000000,
-     .help = "pacing rate over the estimate while only media is active"},
+     .help = "preset libwebrtc: pacing rate over the estimate while only media is active"},
     {ROW("udp-payload", BYTES, udp_payload_bytes, "1452B"), .min = 1200, .max = 1472,
      .help = "largest UDP payload sent (RFC 9000 section 14: at least 1200 B)"},
 
