@@ -2,7 +2,7 @@
 /* The QUIC library's own controllers on a path of 5 Mbit/s, 25 ms each way: 10 MB alone, in packets
  * of 1200 bytes. Goodput, and what the packets waited at the bottleneck. With loss: mean of ten
  * seeds. */
-#include "testbed/sim/two_agents_test.h"
+#include "testbed/sim/bulk_table_test.h"
 
 #include <stdlib.h>
 
@@ -26,9 +26,9 @@ int main(void)
 
     for (int i = 0; i < 3; i++) {
         for (int k = 0; k < 3; k++) {
-            struct two_agents_bulk_row row =
-                two_agents_bulk_row(presets[i].preset, paths[k].queue, paths[k].loss,
-                                    paths[k].loss > 0 ? LOSS_SEEDS : 1);
+            struct bulk_table_row row =
+                bulk_table_row(presets[i].preset, paths[k].queue, paths[k].loss,
+                               paths[k].loss > 0 ? LOSS_SEEDS : 1);
             if (*row.error) {
                 fprintf(stderr, "controllers_bench: %s: %s\n", presets[i].name, row.error);
                 return EXIT_FAILURE;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Rate controls in whole runs over the link model, held to what was measured elsewhere: the QUIC
  * library's own controllers alone on a path, and the prototype's file beside its call. */
-#include "testbed/sim/two_agents_test.h"
+#include "testbed/sim/bulk_table_test.h"
 
 #include <stdarg.h>
 #include <setjmp.h>
@@ -29,8 +29,8 @@ static void expect_goodput(const struct reference *ref, int column)
 {
     static const ns_t queues[3] = {300 * MS, 50 * MS, 300 * MS};
     double loss = column == 2 ? 0.01 : 0;
-    struct two_agents_bulk_row row =
-        two_agents_bulk_row(ref->preset, queues[column], loss, loss > 0 ? LOSS_SEEDS : 2);
+    struct bulk_table_row row =
+        bulk_table_row(ref->preset, queues[column], loss, loss > 0 ? LOSS_SEEDS : 2);
     double error = row.goodput_mbps / ref->mbps[column] - 1;
 
     assert_string_equal(row.error, "");
