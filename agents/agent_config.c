@@ -113,6 +113,8 @@ static const struct key keys[] = {
      .help = "media's part of the estimate while data is active"},
     {"pacing-ppm", KEY_COUNT, AT(pacing_ppm), "2500000", 1000000, 10000000,
      .help = "preset libwebrtc: pacing rate over estimate while only media is active"},
+    {"quic.rtcp", KEY_ENUM, AT(rtcp), "off", .words = {"off", "on"},
+     .help = "RTCP sender and receiver reports on a flow of their own"},
     {"quic.timestamps-per-ack", KEY_COUNT, AT(timestamps_per_ack), "64",
      AGENT_TIMESTAMPS_PER_ACK_MIN, 1024, .zero = true,
      .help = "receive timestamps in one ACK, at most (draft-ietf-quic-receive-ts); 0: none"},

@@ -23,6 +23,7 @@ enum agent_mapping {
     AGENT_MAPPING_STREAM_PER_FRAME,
 };
 enum agent_data { AGENT_DATA_NONE, AGENT_DATA_ENDLESS, AGENT_DATA_FILE };
+enum agent_switch { AGENT_OFF, AGENT_ON };
 enum agent_order { AGENT_ORDERED, AGENT_UNORDERED };
 enum agent_srtp { AGENT_SRTP_AEAD_AES_128_GCM, AGENT_SRTP_AES128_CM_SHA1_80 };
 enum agent_sctp { AGENT_SCTP_DCSCTP, AGENT_SCTP_PION };
@@ -101,9 +102,10 @@ struct agent_config {
     };
 
     /* shared by both flows */
-    int64_t preset;             /* enum agent_preset; both ends need the same, for their ACKs */
-    int64_t share_ppm;          /* media's part of the estimate while data is active */
-    int64_t pacing_ppm;         /* pacing rate over estimate while only media is active */
+    int64_t preset;     /* enum agent_preset; both ends need the same, for their ACKs */
+    int64_t share_ppm;  /* media's part of the estimate while data is active */
+    int64_t pacing_ppm; /* pacing rate over estimate while only media is active */
+    int64_t rtcp;       /* enum agent_switch: RTCP reports beside RTP over QUIC, at both ends */
     int64_t timestamps_per_ack; /* 0: none, acknowledgements are timed by their own arrival */
     int64_t timestamp_exponent;
     ns_t feedback_timeout; /* the circuit breaker: no acknowledgement for so long */

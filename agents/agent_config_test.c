@@ -85,6 +85,7 @@ static const struct {
     {"preset", "bbr", "bbr"},
     {"share-ppm", "0", "0"},
     {"pacing-ppm", "1000000", "1000000"},
+    {"quic.rtcp", "on", "on"},
     {"quic.timestamps-per-ack", "1024", "1024"},
     {"quic.timestamp-exponent", "20", "20"},
     {"quic.feedback-timeout", "100ms", "100000000"},

@@ -66,12 +66,14 @@ static int on_datagram(void *ctx, const uint8_t *data, size_t len)
 {
     struct quic_agent *q = ctx;
 
-    if (q->sender) {
-        q->unexpected_flows++;
-        quic_conn_fail(&q->conn, ROQ_UNKNOWN_FLOW_ID, "peer sent media to a sender");
-        return -1;
+    int rv;
+
+    if (!q->sender) {
+        return quic_rx_datagram(&q->rx, data, len);
     }
-    return quic_rx_datagram(&q->rx, data, len);
+    rv = quic_mux_datagram(&q->mux, data, len);
+    q->unexpected_flows += rv != 0;
+    return rv;
 }
 
 static int on_stream_data(void *ctx, void **user, bool fin, const uint8_t *data, size_t len)
@@ -287,6 +289,31 @@ static int recv_op(struct agent *a, const struct dgram *d, ns_t now)
     return agent_result(q);
 }
 
+static bool rtcp_waits(const struct quic_agent *q)
+{
+    return !q->sender && q->rx.rtcp.len && q->conn.handshake_done;
+}
+
+/* A packet with the receiver's report and whatever else there is. */
+static ngtcp2_ssize write_rtcp(struct quic_agent *q, struct dgram *out, ns_t now)
+{
+    struct quic_rtcp *r = &q->rx.rtcp;
+    ngtcp2_vec v = {.base = r->packet, .len = r->len};
+    int accepted;
+    ngtcp2_ssize n;
+
+    n = ngtcp2_conn_writev_datagram(q->conn.conn, NULL, NULL, out->data,
+                                    (size_t)q->cfg.udp_payload_bytes, &accepted, 0, 0, &v, 1,
+                                    (ngtcp2_tstamp)now);
+    if (accepted) {
+        quic_rtcp_taken(r);
+    } else if (n == NGTCP2_ERR_INVALID_STATE || n == NGTCP2_ERR_INVALID_ARGUMENT) {
+        r->len = 0; /* the peer takes no datagrams, or no such */
+        n = 0;
+    }
+    return n;
+}
+
 /* Everything before and besides the scheduler: handshake, and the receiver's acknowledgements. */
 static int poll_plain(struct quic_agent *q, struct dgram *out, ns_t now)
 {
@@ -296,13 +323,14 @@ static int poll_plain(struct quic_agent *q, struct dgram *out, ns_t now)
     int64_t last;
     ngtcp2_ssize n;
 
-    if (!c->conn || (c->server && now < quic_conn_ack_due(c))) {
+    if (!c->conn || (c->server && now < quic_conn_ack_due(c) && !rtcp_waits(q))) {
         return 0;
     }
     before = quic_current_enter(&c->current, now);
     last = quic_internals_last_packet(c->conn);
-    n = ngtcp2_conn_write_pkt(c->conn, NULL, NULL, out->data, (size_t)q->cfg.udp_payload_bytes,
-                              (ngtcp2_tstamp)now);
+    n = rtcp_waits(q) ? write_rtcp(q, out, now)
+                      : ngtcp2_conn_write_pkt(c->conn, NULL, NULL, out->data,
+                                              (size_t)q->cfg.udp_payload_bytes, (ngtcp2_tstamp)now);
     if (n > 0) {
         if (quic_internals_last_packet(c->conn) > last) {
             parts.packet = quic_internals_last_packet(c->conn);

@@ -10,6 +10,7 @@
 /* Fixed identifiers: the media flow (RoQ, bit 0x02 set) and the data channel (QDC, opened by the
  * client, hence even; draft-engelbart-multiplex-roq-qdc-00). */
 #define QUIC_AGENT_MEDIA_FLOW 2
+#define QUIC_AGENT_RTCP_FLOW 3    /* of both directions, if there is RTCP at all */
 #define QUIC_AGENT_DATA_CHANNEL 0 /* the first; the others follow in steps of 4 */
 #define QUIC_AGENT_ALPN "roq-qdc-mux"
 

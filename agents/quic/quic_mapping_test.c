@@ -267,6 +267,36 @@ static void test_receiver_stops_streams(void **state)
     }
 }
 
+/* RTCP beside the media: both sides report, and what they say is true. */
+static void test_rtcp(void **state)
+{
+    (void)state;
+    for (int64_t mapping = 0; mapping <= AGENT_MAPPING_STREAM_PER_FRAME; mapping++) {
+        struct agent_config c = call_config(mapping);
+        struct pair n;
+        const struct pair_seen *s = &n.seen[SENDER], *r = &n.seen[RECEIVER];
+        int64_t lost;
+        c.rtcp = AGENT_ON;
+        c.data = AGENT_DATA_ENDLESS;
+        c.duration = 30 * NS_PER_S;
+        pair_init(&n, &c, 1);
+        n.loss_ppm = 10000;
+        finish(&n);
+        /* a report every 0.82 s on the mean, the last with BYE */
+        assert_in_range(pair_counter(s, "rtcp-sent"), 28, 48);
+        assert_in_range(pair_counter(r, "rtcp-sent"), 28, 48);
+        assert_in_range(pair_counter(r, "rtcp-received"), pair_counter(s, "rtcp-sent") - 4,
+                        pair_counter(s, "rtcp-sent"));
+        assert_in_range(pair_counter(s, "rtcp-received"), pair_counter(r, "rtcp-sent") - 4,
+                        pair_counter(r, "rtcp-sent"));
+        assert_int_equal(pair_counter(s, "rtcp-malformed") + pair_counter(r, "rtcp-malformed"), 0);
+        assert_in_range(pair_counter(s, "rtcp-rtt-ns"), 40 * NS_PER_MS, 120 * NS_PER_MS);
+        assert_in_range(pair_counter(s, "rtcp-jitter-ns"), 1, 50 * NS_PER_MS);
+        lost = pair_counter(s, "media-packets") - pair_counter(r, "media-packets");
+        assert_in_range(pair_counter(s, "rtcp-lost"), lost * 8 / 10, lost + 5);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -276,6 +306,7 @@ int main(void)
         cmocka_unit_test(test_stream_credit),
         cmocka_unit_test(test_streams_do_not_block),
         cmocka_unit_test(test_receiver_stops_streams),
+        cmocka_unit_test(test_rtcp),
     };
 
     return cmocka_run_group_tests_name("quic mapping", tests, NULL, NULL);

@@ -7,6 +7,7 @@
 #include "agents/quic/quic_mux_rate.h"
 #include "agents/quic/quic_mux_write.h"
 #include "agents/quic/roq.h"
+#include "agents/rtp/rtp.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -25,6 +26,7 @@ int quic_mux_init(struct quic_mux *m, const struct agent_config *cfg, const stru
     m->has_media = cfg->media;
     m->has_data = quic_channels_wanted(cfg);
     m->windowed = quic_conn_is_windowed(cfg);
+    m->rtcp.due = NS_NEVER; /* until it is known what for */
     m->wait_since = m->rate_recorded = NS_NEVER;
     m->recorded_state = m->probe_recorded = -1;
     return quic_sent_init(&m->sent);
@@ -97,6 +99,10 @@ int quic_mux_start(struct quic_mux *m, ns_t now)
         if (rv == 0 && !quic_media_tx_fit(&m->media, peer->max_datagram_frame_size)) {
             quic_conn_fail(m->conn, ROQ_EXPECTATION_UNMET, "peer takes no datagrams for media");
         }
+        quic_rtcp_init(&m->rtcp,
+                       m->cfg->rtcp == AGENT_ON &&
+                           peer->max_datagram_frame_size >= QUIC_RTCP_BYTES_MAX,
+                       true, m->media.packetizer.ssrc, m->env->seed);
     }
     if (rv == 0 && m->has_data) {
         rv = quic_channels_init(&m->data, m->cfg, m->env->seed, m->env->rec);
@@ -131,6 +137,39 @@ static ns_t media_deadline(const struct quic_mux *m)
     return m->running && m->has_media ? quic_media_tx_deadline(&m->media) : NS_NEVER;
 }
 
+/* ---- RTCP ---- */
+
+static ns_t rtcp_deadline(const struct quic_mux *m)
+{
+    return m->running ? quic_rtcp_deadline(&m->rtcp) : NS_NEVER;
+}
+
+static void report_media(struct quic_mux *m, bool bye, ns_t now)
+{
+    const struct encoder_frame f = {.captured = now};
+    struct quic_rtcp_sent sent = {
+        .rtp_timestamp = (uint32_t)packetizer_timestamp(&m->media.packetizer, &f),
+        .packets = m->media.packets,
+        .payload_bytes = m->media.bytes - m->media.packets * RTP_HEADER_BYTES};
+
+    quic_rtcp_make_sr(&m->rtcp, &sent, bye, now);
+}
+
+int quic_mux_datagram(struct quic_mux *m, const uint8_t *data, size_t len)
+{
+    const uint8_t *packet;
+    size_t packet_len;
+    uint64_t flow;
+
+    if (!m->rtcp.on || roq_datagram_parse(data, len, &flow, &packet, &packet_len) != 0 ||
+        flow != QUIC_AGENT_RTCP_FLOW) {
+        quic_conn_fail(m->conn, ROQ_UNKNOWN_FLOW_ID, "peer sent media to a sender");
+        return -1;
+    }
+    quic_rtcp_recv(&m->rtcp, packet, packet_len, m->conn->current.now);
+    return 0;
+}
+
 static int run_flows(struct quic_mux *m, ns_t now)
 {
     int rv = 0;
@@ -144,6 +183,7 @@ static int run_flows(struct quic_mux *m, ns_t now)
     }
     if (rv == 0 && media_deadline(m) <= now) {
         rv = quic_media_tx_produce(&m->media, now);
+        quic_rtcp_start(&m->rtcp, now);
     }
     return rv;
 }
@@ -154,6 +194,9 @@ int quic_mux_stop(struct quic_mux *m, ns_t now)
 
     if (!m->running) {
         return 0;
+    }
+    if (m->rtcp.on && m->media.started) {
+        report_media(m, true, now);
     }
     m->running = false;
     m->idle = false;
@@ -167,7 +210,7 @@ int quic_mux_stop(struct quic_mux *m, ns_t now)
 
 bool quic_mux_drained(const struct quic_mux *m)
 {
-    return (!m->has_media || !quic_media_tx_head(&m->media)) &&
+    return (!m->has_media || !quic_media_tx_head(&m->media)) && m->rtcp.len == 0 &&
            (!m->has_data || quic_channels_unacked(&m->data) == 0);
 }
 
@@ -317,6 +360,7 @@ ns_t quic_mux_deadline(const struct quic_mux *m, ns_t now)
 {
     ns_t t = ns_min(ns_min(data_deadline(m), media_deadline(m)), media_expiry(m));
 
+    t = ns_min(t, rtcp_deadline(m));
     t = ns_min(t, ns_min(step_deadline(m), breaker_deadline(m)));
     t = ns_min(t, quic_mux_rate_deadline(m));
     if (!m->tripped && quic_mux_write_wanted(m)) {
@@ -336,6 +380,9 @@ int quic_mux_expire(struct quic_mux *m, ns_t now)
     m->idle = false;
     if (media_expiry(m) <= now) {
         expire_media(m, now);
+    }
+    if (rtcp_deadline(m) <= now) {
+        report_media(m, false, now);
     }
     breaker_expire(m, now);
     if (quic_mux_rate_deadline(m) <= now) {
@@ -362,6 +409,7 @@ void quic_mux_counters(const struct quic_mux *m)
     counter(m, "media-streams-stopped", m->media.stopped);
     counter(m, "media-too-large", m->media_too_large);
     quic_channels_counters(&m->data, m->env->rec);
+    quic_rtcp_counters(&m->rtcp, m->env->rec);
     counter(m, "probe-packets", m->probe_packets);
     counter(m, "padding-packets", m->padding_packets);
     counter(m, "packets-lost", m->sent.lost);

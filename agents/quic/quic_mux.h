@@ -21,6 +21,7 @@
 #include "agents/quic/quic_channels.h"
 #include "agents/quic/quic_conn.h"
 #include "agents/quic/quic_media_tx.h"
+#include "agents/quic/quic_rtcp.h"
 #include "agents/quic/quic_sent.h"
 
 #define QUIC_MUX_PIECES_MAX 32
@@ -40,6 +41,7 @@ struct quic_mux {
     struct quic_conn *conn;
     struct quic_media_tx media;
     struct quic_channels data;
+    struct quic_rtcp rtcp;
     bool has_media, has_data; /* configured */
     bool running;             /* the handshake is done, the end has not begun */
     bool idle; /* the last write found nothing to send; what happens next may change that */
@@ -90,6 +92,8 @@ void quic_mux_acked(struct quic_mux *m, int64_t packet);
 void quic_mux_lost(struct quic_mux *m, int64_t packet);
 void quic_mux_timestamp(struct quic_mux *m, int64_t packet, int64_t time_us);
 void quic_mux_rtt(struct quic_mux *m);
+/* A datagram of the peer's: RTCP, or a breach. Returns 0, or -1 after quic_conn_fail. */
+int quic_mux_datagram(struct quic_mux *m, const uint8_t *data, size_t len);
 void quic_mux_stream_closed(struct quic_mux *m, void *user);
 
 /* After a datagram was read: feeds the rate control with what it told. */

@@ -279,12 +279,33 @@ static void leave(struct build *b, struct dgram *out, int64_t packet_before)
     }
 }
 
+/* A report that waits begins a packet of its own: opening streams for media would be too late. */
+static bool put_rtcp(struct build *b)
+{
+    struct quic_rtcp *r = &b->m->rtcp;
+    ngtcp2_vec v = {.base = r->packet, .len = r->len};
+    int accepted = 0;
+
+    if (r->len == 0) {
+        return false;
+    }
+    settle(b, ngtcp2_conn_writev_datagram(b->m->conn->conn, NULL, NULL, b->out, b->cap, &accepted,
+                                          NGTCP2_WRITE_DATAGRAM_FLAG_MORE, 0, &v, 1,
+                                          (ngtcp2_tstamp)b->now));
+    if (accepted) {
+        quic_rtcp_taken(r);
+    }
+    return true;
+}
+
 /* Fills b with the most urgent there is. */
 static void fill(struct build *b)
 {
     struct quic_mux *m = b->m;
 
-    if (m->has_media && quic_media_tx_head(&m->media) && write_media(b)) {
+    if (put_rtcp(b)) {
+        put_data(b);
+    } else if (m->has_media && quic_media_tx_head(&m->media) && write_media(b)) {
         if (b->open && !quic_media_tx_head(&m->media) &&
             quic_internals_packet_left(m->conn->conn) >= FILL_MIN_BYTES) {
             put_data(b);
@@ -385,7 +406,7 @@ bool quic_mux_write_wanted(const struct quic_mux *m)
     if (!m->cc || m->idle) {
         return false;
     }
-    return m->pacer.probing || (m->has_media && quic_media_tx_head(&m->media)) ||
+    return m->pacer.probing || m->rtcp.len || (m->has_media && quic_media_tx_head(&m->media)) ||
            (m->has_data && quic_channels_waiting(&m->data)) ||
            quic_internals_has_lost(m->conn->conn, QUIC_CLASS_MEDIA) ||
            quic_internals_has_lost(m->conn->conn, QUIC_CLASS_DATA);

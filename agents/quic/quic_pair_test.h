@@ -171,6 +171,7 @@ PAIR_UNUSED static void pair_init_timestamps(struct pair *n, const struct agent_
     static const char *const stream[2] = {"sender", "receiver"};
 
     cfg[RECEIVER].preset = sender->preset;
+    cfg[RECEIVER].rtcp = sender->rtcp;
     cfg[RECEIVER].timestamps_per_ack = timestamps;
     memset(n, 0, sizeof *n);
     heap_init(&n->heap);

@@ -42,6 +42,7 @@ int quic_rx_init(struct quic_rx *r, struct quic_conn *conn)
 
     memset(r, 0, sizeof *r);
     r->conn = conn;
+    quic_rtcp_init(&r->rtcp, conn->cfg->rtcp == AGENT_ON, false, 0, conn->env->seed);
     rv = playout_new(&r->playout, &cfg);
     for (size_t i = 0; rv == 0 && i < AGENT_CHANNELS_MAX; i++) {
         rv = quic_data_rx_init(&r->data[i], quic_agent_channel_id(i), conn->env->rec);
@@ -124,7 +125,12 @@ static int take_rtp(struct quic_rx *r, const uint8_t *packet, size_t len)
         r->bad_rtp++;
         return 0;
     }
-    return rv ? out_of_memory(r) : 0;
+    if (rv) {
+        return out_of_memory(r);
+    }
+    quic_rtcp_media(&r->rtcp, packet, len, c->ack_ext.rx_arrival);
+    quic_rtcp_start(&r->rtcp, c->current.now);
+    return 0;
 }
 
 int quic_rx_datagram(struct quic_rx *r, const uint8_t *data, size_t len)
@@ -135,6 +141,10 @@ int quic_rx_datagram(struct quic_rx *r, const uint8_t *data, size_t len)
 
     if (roq_datagram_parse(data, len, &flow, &packet, &packet_len) != 0) {
         return bad_framing(r);
+    }
+    if (flow == QUIC_AGENT_RTCP_FLOW && r->rtcp.on) {
+        quic_rtcp_recv(&r->rtcp, packet, packet_len, r->conn->current.now);
+        return 0;
     }
     return flow == QUIC_AGENT_MEDIA_FLOW ? take_rtp(r, packet, packet_len) : unknown_flow(r);
 }
@@ -331,7 +341,7 @@ void quic_rx_stream_closed(struct quic_rx *r, void *user)
 
 ns_t quic_rx_deadline(const struct quic_rx *r)
 {
-    ns_t t = playout_deadline(r->playout);
+    ns_t t = ns_min(playout_deadline(r->playout), quic_rtcp_deadline(&r->rtcp));
 
     for (size_t i = 0; i < AGENT_CHANNELS_MAX; i++) {
         t = ns_min(t, quic_data_rx_deadline(&r->data[i]));
@@ -358,6 +368,9 @@ void quic_rx_expire(struct quic_rx *r, ns_t now)
     struct quic_current *before = quic_current_enter(&r->conn->current, now);
 
     playout_expire(r->playout, now);
+    if (quic_rtcp_deadline(&r->rtcp) <= now) {
+        quic_rtcp_make_rr(&r->rtcp, now);
+    }
     if (playout_next(r->playout) != r->looked_at && r->conn->conn) {
         stop_unwanted(r);
     }
@@ -406,6 +419,7 @@ void quic_rx_counters(const struct quic_rx *r)
     counter(r, "media-freezes", p.freezes);
     counter(r, "media-freeze-ns", (uint64_t)p.freeze_total);
     data_counters(r);
+    quic_rtcp_counters(&r->rtcp, r->conn->env->rec);
     counter(r, "unknown-flow-ids", r->unknown_flow_ids);
     counter(r, "bad-framing", r->bad_framing);
     counter(r, "bad-transfer", r->bad_transfer);

@@ -9,16 +9,18 @@
 #include "agents/quic/quic_conn.h"
 #include "agents/quic/quic_data_rx.h"
 #include "agents/quic/quic_internals.h"
+#include "agents/quic/quic_rtcp.h"
 #include "agents/quic/roq.h"
 
 struct quic_rx {
     struct quic_conn *conn;
     struct playout *playout;
     struct quic_data_rx data[AGENT_CHANNELS_MAX]; /* by order of their identifiers */
-    struct quic_rx_stream *streams;               /* all that are open */
-    int64_t looked_at; /* playout's next frame when streams were last looked through */
-    uint64_t stopped;  /* streams of media we have given up */
-    size_t held_bytes; /* of messages not complete yet */
+    struct quic_rtcp rtcp;
+    struct quic_rx_stream *streams; /* all that are open */
+    int64_t looked_at;              /* playout's next frame when streams were last looked through */
+    uint64_t stopped;               /* streams of media we have given up */
+    size_t held_bytes;              /* of messages not complete yet */
     uint64_t unknown_flow_ids, bad_framing, bad_transfer, bad_rtp, bad_numbering, oversized;
 };
 

@@ -146,6 +146,7 @@ struct agent_config scenario_agent_config(const struct scenario *s, int64_t role
     c.preset = s->preset;
     c.share_ppm = s->share_ppm;
     c.pacing_ppm = s->pacing_ppm;
+    c.rtcp = s->rtcp;
     c.timestamps_per_ack = s->timestamps_per_ack;
     c.timestamp_exponent = s->timestamp_exponent;
     c.feedback_timeout = s->feedback_timeout;

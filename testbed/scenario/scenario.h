@@ -33,6 +33,7 @@ struct scenario {
     int64_t preset, mapping, encoder;
     int64_t share_ppm, pacing_ppm;
     int64_t udp_payload_bytes;
+    int64_t rtcp; /* enum agent_switch */
     int64_t timestamps_per_ack, timestamp_exponent;
     ns_t feedback_timeout;
     int64_t webrtc_srtp, webrtc_sctp;

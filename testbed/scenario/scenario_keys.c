@@ -67,6 +67,8 @@ static const struct scenario_key keys[] = {
     {ROW("quic.mapping", WORD, mapping, "datagram"),
      .words = {"datagram", "stream-per-packet", "stream-per-frame"},
      .help = "how RTP packets travel in QUIC (RTP over QUIC)"},
+    {ROW("quic.rtcp", WORD, rtcp, "off"), .words = {"off", "on"},
+     .help = "RTCP sender and receiver reports on a flow of their own"},
     {ROW("quic.timestamps-per-ack", COUNT, timestamps_per_ack, "64"),
      .min = AGENT_TIMESTAMPS_PER_ACK_MIN, .max = 1024, .zero = true,
      .help = "receive timestamps in one acknowledgement, at most; 0: none"},

@@ -28,6 +28,7 @@ static const struct {
     {"pacing", "1.000001"},
     {"udp-payload", "1200B"},
     {"quic.mapping", "stream-per-frame"},
+    {"quic.rtcp", "on"},
     {"quic.timestamps-per-ack", "16"},
     {"quic.timestamp-exponent", "20"},
     {"quic.feedback-timeout", "101ms"},
