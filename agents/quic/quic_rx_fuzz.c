@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What an authenticated peer may put into streams and datagrams. The input is a series of
  * { control, length, bytes }: control says which of four streams (bits 0-1), whether it ends there
- * (bit 2) and whether it is a datagram instead (bit 3). */
+ * (bit 2) and whether it is a datagram instead (bit 3); also that the stream is given up behind the
+ * bytes (bit 4), and that a second passes (bit 5). */
 #include "agents/quic/quic_rx.h"
 
 #include <stdlib.h>
@@ -25,6 +26,18 @@ static void feed(struct quic_rx *r, void **users, const uint8_t *data, size_t si
             quic_rx_stream_closed(r, users[s]);
             users[s] = NULL;
         }
+        if (control & 16) {
+            quic_rx_stream_closed(r, users[s]);
+            users[s] = NULL;
+        }
+        if (control & 32) {
+            ns_t due = quic_rx_deadline(r), later = r->conn->current.now + NS_PER_S;
+            r->conn->current.now = later;
+            quic_rx_expire(r, later);
+            if (due <= later && quic_rx_deadline(r) <= later) {
+                abort(); /* it was due and has not been done */
+            }
+        }
         data += len;
         size -= len;
         r->conn->current.now += NS_PER_MS;
@@ -47,6 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     feed(&rx, users, data, size);
     playout_finish(rx.playout, conn.current.now);
+    quic_rx_counters(&rx);
     quic_rx_fini(&rx);
     return 0;
 }

@@ -67,11 +67,32 @@ static void datagram(const uint8_t *data, size_t size)
     free(out);
 }
 
+/* A packet behind a prefix of ours must come out of the reader again. */
+static void prefix(const uint8_t *data, size_t size)
+{
+    uint8_t *out = malloc(size + 16);
+    struct outcome o;
+    int n, flow;
+
+    CHECK(out);
+    flow = roq_stream_prefix_write(true, data[0], size, out, 16);
+    n = roq_stream_prefix_write(false, data[0], size, out, 16);
+    CHECK(n > 0 && flow > n && roq_stream_prefix_write(true, data[0], size, out, 1) < 0);
+    n = roq_stream_prefix_write(false, data[0], size, out, 16);
+    memcpy(out + n, data, size);
+    o = read_stream(out, (size_t)n + size, 1 + size / 3);
+    CHECK(o.error == 0 && o.packets == 1 && o.at_boundary);
+    free(out);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct outcome a, b;
 
     datagram(data, size);
+    if (size && size <= ROQ_PACKET_BYTES_MAX) {
+        prefix(data, size);
+    }
     if (!size) {
         return 0;
     }

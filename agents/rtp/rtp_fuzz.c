@@ -23,6 +23,20 @@ static void compare(const struct rtp_packet *p, const struct rtp_packet *q)
     CHECK(p->payload_len == q->payload_len && !memcmp(p->payload, q->payload, p->payload_len));
 }
 
+/* Counters are extended to what wraps to the same, next to the newest. */
+static void unwrap(const uint8_t *data, size_t size)
+{
+    struct rtp_unwrap a = {0}, b = {0};
+
+    for (; size >= 4; data += 4, size -= 4) {
+        uint32_t v =
+            (uint32_t)data[0] << 24 | (uint32_t)data[1] << 16 | (uint32_t)data[2] << 8 | data[3];
+        int64_t newest = a.newest, x = rtp_unwrap16(&a, (uint16_t)v), y = rtp_unwrap32(&b, v);
+        CHECK((uint16_t)x == (uint16_t)v && (uint32_t)y == v);
+        CHECK(a.newest >= newest && x >= newest - 0x8000 && a.newest >= x);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct rtp_packet p, q;
@@ -31,6 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint8_t *out;
     int len;
 
+    unwrap(data, size);
     if (rtp_parse(&p, data, size)) {
         return 0;
     }
