@@ -2,6 +2,7 @@
 #include "agents/webrtc/webrtc_dtls.h"
 
 #include "agents/base/err.h"
+#include "agents/webrtc/dtls_hello.h"
 
 #include <wolfssl/ssl.h>
 
@@ -32,6 +33,7 @@ struct webrtc_dtls {
     WOLFSSL *ssl;
     ns_t retransmit, interval;
     uint64_t discarded;
+    struct dtls_hello hello;
     /* the datagram wolfSSL reads from, without the records it must not see */
     uint8_t in[DATAGRAM_MAX];
     size_t in_len;
@@ -283,7 +285,8 @@ void webrtc_dtls_recv(struct webrtc_dtls *d, const uint8_t *data, size_t len, ns
 {
     bool was_started = d->started;
 
-    if (d->error[0] || d->closed) {
+    if (d->error[0] || d->closed ||
+        (d->cfg.server && !d->done && !dtls_hello_join(&d->hello, &data, &len))) {
         return;
     }
     filter(d, data, len);
