@@ -57,10 +57,7 @@ static bool same_value(const struct scenario_axis *axis, size_t value, const cha
 static bool selects(const struct builder *b, const struct scenario_select *s, size_t cell)
 {
     for (size_t i = 0; i < s->count; i++) {
-        size_t a = axis_of(b->file, s->items[i].key);
-        const struct scenario_axis *axis = &b->file->axes[a];
-
-        if (!same_value(axis, cell / stride(b->file, a) % axis->count, s->items[i].text))
+        if (!has_value(&b->scenarios[cell], s->items[i].key, s->items[i].text))
             return false;
     }
     return true;

@@ -182,7 +182,7 @@ static void read_select(struct reader *r, const struct field *f, struct scenario
     }
     if (!any)
         scenario_errors_add(r->errors, f->at,
-                            "expect: a cell is a mapping of keys of the grid; allowed: such as "
+                            "expect: a cell is a mapping of keys and values; allowed: such as "
                             "{path.rate: 5mbit}");
 }
 
@@ -467,8 +467,22 @@ static bool same_value(const struct scenario_key *k, const char *a, const char *
            scenario_key_equal(&sa, &sb, k);
 }
 
+/* A key that does not vary selects all cells or, once an option has changed it, none. */
+static void check_fixed(const struct scenario_file *f, struct scenario_errors *errors,
+                        const struct scenario_select *s, size_t item)
+{
+    const struct scenario_key *k = s->items[item].key;
+    char value[SCENARIO_VALUE_MAX];
+
+    scenario_key_print(&f->scenario, k, value);
+    if (!same_value(k, value, s->items[item].text))
+        scenario_errors_add(errors, s->items[item].at,
+                            "expect: %s is never \"%s\" here; allowed: %s", k->name,
+                            s->items[item].text, value);
+}
+
 static void check_item(const struct scenario_file *f, struct scenario_errors *errors,
-                       const struct scenario_select *s, size_t item)
+                       const struct scenario_select *s, size_t item, bool other)
 {
     const struct scenario_key *k = s->items[item].key;
     const struct scenario_axis *axis = NULL;
@@ -480,6 +494,10 @@ static void check_item(const struct scenario_file *f, struct scenario_errors *er
     for (size_t i = 0; i < f->axis_count; i++) {
         if (f->axes[i].key == k)
             axis = &f->axes[i];
+    }
+    if (!axis && !other) {
+        check_fixed(f, errors, s, item);
+        return;
     }
     if (!axis) {
         for (size_t i = 0; i < f->axis_count && used < sizeof(list); i++)
@@ -502,19 +520,20 @@ static void check_item(const struct scenario_file *f, struct scenario_errors *er
                         s->items[item].text, list);
 }
 
+/* other: the cell to compare with, which must differ by keys of the grid. */
 static void check_select(const struct scenario_file *f, struct scenario_errors *errors,
-                         const struct scenario_select *s)
+                         const struct scenario_select *s, bool other)
 {
     for (size_t i = 0; i < s->count; i++)
-        check_item(f, errors, s, i);
+        check_item(f, errors, s, i, other);
 }
 
 void scenario_expect_check(const struct scenario_file *f, struct scenario_errors *errors)
 {
     for (size_t i = 0; i < f->expect_count; i++) {
-        check_select(f, errors, &f->expects[i].cell);
-        check_select(f, errors, &f->expects[i].min.cell);
-        check_select(f, errors, &f->expects[i].max.cell);
+        check_select(f, errors, &f->expects[i].cell, false);
+        check_select(f, errors, &f->expects[i].min.cell, true);
+        check_select(f, errors, &f->expects[i].max.cell, true);
     }
 }
 

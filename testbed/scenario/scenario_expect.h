@@ -15,7 +15,7 @@
 
 struct scenario_file;
 
-/* Cells by values of the grid's keys; without any, all of them. */
+/* Cells by the values their keys have; without any, all of them. */
 struct scenario_select {
     struct {
         const struct scenario_key *key;

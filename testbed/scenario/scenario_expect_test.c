@@ -68,7 +68,9 @@ static void test_refusals(void **state)
         {"  - {name: a, metric: file_time_s, cell: {path.rate: 4mbit}, max: 3s}\n",
          "t:5:54: expect: path.rate is never \"4mbit\" in the grid; allowed: 1mbit, 5000kbit"},
         {"  - {name: a, metric: file_time_s, cell: {path.delay: 4ms}, max: 3s}\n",
-         "t:5:55: expect: path.delay is not in the grid, so no cell differs by it; allowed: "
+         "t:5:55: expect: path.delay is never \"4ms\" here; allowed: 10ms"},
+        {"  - {name: a, metric: file_time_s, max: {of: {path.delay: 4ms}}}\n",
+         "t:5:59: expect: path.delay is not in the grid, so no cell differs by it; allowed: "
          "path.rate, share"},
         {"  - {name: a, metric: file_time_s, cell: {path.rte: 4ms}, max: 3s}\n",
          "t:5:43: expect: unknown key \"path.rte\", did you mean \"path.rate\"?"},
@@ -156,6 +158,15 @@ static void test_options_take_cells_away(void **state)
     plan_free(p);
     p = parse(text, "path.rate=2mbit");
     assert_int_equal(p->expects[0].check_count, 1);
+    plan_free(p);
+    /* a key that does not vary selects nothing once it has another value */
+    p = parse(BASE "  - {name: a, metric: file_time_s, cell: {path.delay: 10000us}, max: 9s}\n",
+              NULL);
+    assert_int_equal(p->expects[0].check_count, 4);
+    plan_free(p);
+    p = parse(BASE "  - {name: a, metric: file_time_s, cell: {path.delay: 10000us}, max: 9s}\n",
+              "path.delay=11ms");
+    assert_int_equal(p->expects[0].check_count, 0);
     plan_free(p);
 }
 
