@@ -13,7 +13,7 @@
 
 #define HANDSHAKE_TIMEOUT (30 * NS_PER_S)
 #define SILENCE_TIMEOUT (30 * NS_PER_S) /* consent expires (RFC 7675 section 5.1) */
-#define DTLS_HANDSHAKE 22 /* content type */
+#define DTLS_HANDSHAKE 22               /* content type */
 #define GOODBYE_COPIES 2
 #define GOODBYE_INTERVAL_MIN (20 * NS_PER_MS)
 #define GOODBYE_INTERVAL_MAX (100 * NS_PER_MS)
@@ -303,20 +303,36 @@ static void establish(struct webrtc_conn *c, ns_t now)
     c->events->established(c->ctx);
 }
 
+/* The association may have ended by what came, or by time. The call goes on without it. */
+static void check_association(struct webrtc_conn *c, ns_t now)
+{
+    if (!c->sctp || c->lost || c->closing || !webrtc_sctp_error(c->sctp)) {
+        return;
+    }
+    c->lost = true;
+    if (webrtc_sctp_breach(c->sctp)) {
+        webrtc_conn_fail(c, webrtc_sctp_error(c->sctp), now);
+    } else {
+        record_put_named(c->env->rec, RECORD_EVENT, "association-lost", now, 0);
+    }
+}
+
 /* ---- datagrams in ---- */
 
-/* Whether the datagram is of our peer. Without one configured, and none nominated by ICE, the first
- * who begins a handshake is. */
+/* Whether the datagram is of our peer. For a server that is the first who begins a handshake: the
+ * address it was told may be that of a translator, or wrong in its port. */
 static bool from_peer(struct webrtc_conn *c, const struct dgram *d)
 {
-    if (c->remote.family == 0 && c->server && d->len > 0 && d->data[0] == DTLS_HANDSHAKE) {
+    if (c->server && !c->started && d->len > 0 && d->data[0] == DTLS_HANDSHAKE) {
         c->remote = d->from;
-        c->local = d->to;
     }
-    if (c->local.family == 0) {
-        c->local = d->to;
+    if (!addr_equal(&d->from, &c->remote)) {
+        return false;
     }
-    return addr_equal(&d->from, &c->remote);
+    if (d->to.family) {
+        c->local = d->to; /* what was configured may be a wildcard */
+    }
+    return true;
 }
 
 /* Connectivity checks may come from anywhere; the pair they nominate is the path, unless one was
@@ -414,6 +430,7 @@ void webrtc_conn_recv(struct webrtc_conn *c, const struct dgram *d, ns_t now)
     before = tls_current_enter(&c->current, now);
     dispatch(c, d, now);
     tls_current_leave(before);
+    check_association(c, now);
     c->received++;
 }
 
@@ -454,6 +471,7 @@ void webrtc_conn_expire(struct webrtc_conn *c, ns_t now)
         webrtc_sctp_expire(c->sctp, now);
     }
     tls_current_leave(before);
+    check_association(c, now);
     if (webrtc_dtls_error(c->dtls)) {
         webrtc_conn_fail(c, webrtc_dtls_error(c->dtls), now);
     } else if (now >= timeout(c)) {
@@ -467,10 +485,10 @@ static void say_goodbye(struct webrtc_conn *c, ns_t now)
 {
     struct tls_current *before = tls_current_enter(&c->current, now);
 
+    webrtc_dtls_close(c->dtls); /* which also ends the association: its abort is not sent */
     if (c->sctp) {
         webrtc_sctp_abort(c->sctp, now);
     }
-    webrtc_dtls_close(c->dtls);
     tls_current_leave(before);
     c->closing = true;
 }

@@ -59,7 +59,7 @@ struct webrtc_conn {
     bool started;
     ns_t started_at, last_heard;
 
-    bool closing, closed, failed;
+    bool closing, closed, failed, lost; /* lost: the association is over */
     char error[WEBRTC_CONN_ERROR_MAX];
     uint8_t goodbye[AGENT_DATAGRAM_MAX]; /* the last datagram, sent again in case it is lost */
     size_t goodbye_len;

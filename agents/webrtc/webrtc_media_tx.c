@@ -18,6 +18,7 @@
 #define HISTORY_AGE (2 * NS_PER_S)
 #define PADDING_BYTES 224 /* of a padding-only packet, as libwebrtc's */
 #define RESEND_GAP_MIN (5 * NS_PER_MS)
+#define RESEND_WINDOW (500 * NS_PER_MS)
 
 /* ---- steps ---- */
 
@@ -308,6 +309,24 @@ static int write_again(struct webrtc_media_tx *m, const uint8_t *kept, size_t ke
     return n;
 }
 
+/* As in libwebrtc, retransmissions get no more than the estimate, over half a second: a receiver
+ * that asks without end must not starve new media. */
+static bool may_resend(struct webrtc_media_tx *m, size_t len, ns_t now)
+{
+    int64_t bytes = (int64_t)(len + m->overhead_bytes);
+
+    if (now - m->resend_window >= RESEND_WINDOW) {
+        m->resend_window = now;
+        m->resend_bytes = 0;
+    }
+    if (m->resend_bytes + bytes > rate_bytes(m->media_rate, RESEND_WINDOW)) {
+        m->resend_refused++;
+        return false;
+    }
+    m->resend_bytes += bytes;
+    return true;
+}
+
 /* The oldest packet asked for that is still kept and not already on its way again. */
 static int poll_resend(struct webrtc_media_tx *m, uint8_t *data, size_t cap,
                        struct webrtc_media_out *out, ns_t now)
@@ -322,11 +341,11 @@ static int poll_resend(struct webrtc_media_tx *m, uint8_t *data, size_t cap,
         m->resend_count--;
         kept =
             rtx_history_resend(m->history, seq, ns_max(m->smoothed_rtt, RESEND_GAP_MIN), now, &len);
-        if (kept) {
+        if (kept && may_resend(m, len, now)) {
             out->kind = WEBRTC_MEDIA_AGAIN;
             return write_again(m, kept, len, data, cap, out);
         }
-        m->resend_unknown++;
+        m->resend_unknown += !kept;
     }
     return 0;
 }
@@ -478,6 +497,7 @@ void webrtc_media_tx_counters(const struct webrtc_media_tx *m)
     counter(m, "media-dropped", m->dropped);
     counter(m, "media-resent", m->resent);
     counter(m, "media-resend-unknown", m->resend_unknown);
+    counter(m, "media-resend-refused", m->resend_refused);
     counter(m, "probe-packets", m->probe_packets);
     counter(m, "padding-packets", m->padding);
     counter(m, "feedbacks-received", m->sent.feedbacks);

@@ -64,6 +64,8 @@ struct webrtc_media_tx {
         ns_t asked;
     } resend[WEBRTC_MEDIA_RESEND_MAX]; /* ring: asked for by NACKs */
     size_t resend_first, resend_count;
+    ns_t resend_window; /* when the present one began, and what was sent again in it */
+    int64_t resend_bytes;
 
     struct cc *cc; /* NULL until the first frame is due */
     struct pacer pacer;
@@ -81,7 +83,8 @@ struct webrtc_media_tx {
     ns_t last_sent;
 
     bool started, stopped;
-    uint64_t frames, packets, bytes, dropped, resent, resend_unknown, padding, probe_packets;
+    uint64_t frames, packets, bytes, dropped, resent, resend_unknown, resend_refused, padding,
+        probe_packets;
     uint64_t nacks, plis, rtcp_malformed;
 };
 

@@ -50,7 +50,7 @@ struct webrtc_sctp {
     const struct flavour *flavour;
     struct webrtc_sctp_port port;
     struct socket *socket;
-    bool up, over;
+    bool up, over, breach;
     const char *error;
 
     /* what our DATA chunks and the peer's SACKs have told */
@@ -189,7 +189,7 @@ static bool append(struct webrtc_sctp *s, const uint8_t *data, size_t len)
     size_t need = s->message_len + len, cap = s->message_cap ? s->message_cap : 4096;
 
     if (need > WEBRTC_SCTP_MESSAGE_MAX) {
-        s->over = true;
+        s->over = s->breach = true;
         s->error = "peer sent an oversized message";
         return false;
     }
@@ -199,7 +199,7 @@ static bool append(struct webrtc_sctp *s, const uint8_t *data, size_t len)
     if (cap > s->message_cap) {
         uint8_t *p = realloc(s->message, cap);
         if (!p) {
-            s->over = true;
+            s->over = s->breach = true;
             s->error = "out of memory";
             return false;
         }
@@ -454,6 +454,11 @@ bool webrtc_sctp_up(const struct webrtc_sctp *s)
 const char *webrtc_sctp_error(const struct webrtc_sctp *s)
 {
     return s->error;
+}
+
+bool webrtc_sctp_breach(const struct webrtc_sctp *s)
+{
+    return s->breach;
 }
 
 bool webrtc_sctp_drained(const struct webrtc_sctp *s)

@@ -58,8 +58,11 @@ void webrtc_sctp_reset(struct webrtc_sctp *s, uint16_t stream, ns_t now);
 void webrtc_sctp_abort(struct webrtc_sctp *s, ns_t now);
 
 bool webrtc_sctp_up(const struct webrtc_sctp *s);
-/* Why the association ended, NULL while it has not. */
+/* Why the association ended, NULL while it has not or when we have ended it. */
 const char *webrtc_sctp_error(const struct webrtc_sctp *s);
+/* Did it end because the peer broke the rules of messages, or memory ran out? Then nothing of the
+ * peer should be believed any more. */
+bool webrtc_sctp_breach(const struct webrtc_sctp *s);
 /* Has all that was written been acknowledged? */
 bool webrtc_sctp_drained(const struct webrtc_sctp *s);
 

@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* An agent against a peer that has completed the handshake and then breaks the rules. The peer is
+ * the connection alone (webrtc_conn.h); what it sends above that each test makes by hand. */
+#include "agents/base/buf.h"
+#include "agents/base/err.h"
+#include "agents/base/prng.h"
+#include "agents/rtp/rtcp.h"
+#include "agents/webrtc/dcep.h"
+#include "agents/webrtc/webrtc_conn.h"
+#include "agents/webrtc/webrtc_media_tx.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "agents/webrtc/webrtc_pair_test.h"
+
+#define STEP NS_PER_MS
+
+/* One real agent and one rogue connection, without delay between them. */
+struct rogue {
+    struct agent *agent;
+    struct pair_seen seen;
+    struct record_sink sink;
+    struct prng keys[2], random;
+    struct agent_env env;
+    struct agent_config cfg; /* of the rogue */
+    struct webrtc_conn conn;
+    ns_t now;
+    bool up;
+    size_t messages, rtcp;
+};
+
+static void on_established(void *ctx)
+{
+    ((struct rogue *)ctx)->up = true;
+}
+
+static void on_rtp(void *ctx, const uint8_t *data, size_t len, int64_t datagram, size_t ip_bytes,
+                   ns_t arrival)
+{
+    (void)ctx, (void)data, (void)len, (void)datagram, (void)ip_bytes, (void)arrival;
+}
+
+static void on_rtcp(void *ctx, const uint8_t *data, size_t len)
+{
+    (void)data, (void)len;
+    ((struct rogue *)ctx)->rtcp++;
+}
+
+static void on_message_sent(void *ctx, uint16_t stream, uint32_t ppid)
+{
+    (void)ctx, (void)stream, (void)ppid;
+}
+
+static void on_message(void *ctx, uint16_t stream, uint32_t ppid, const uint8_t *data, size_t len)
+{
+    (void)stream, (void)ppid, (void)data, (void)len;
+    ((struct rogue *)ctx)->messages++;
+}
+
+static void on_reset(void *ctx, uint16_t stream, bool incoming)
+{
+    (void)ctx, (void)stream, (void)incoming;
+}
+
+static const struct webrtc_conn_events events = {
+    .established = on_established,
+    .rtp = on_rtp,
+    .rtcp = on_rtcp,
+    .message_sent = on_message_sent,
+    .message = on_message,
+    .reset = on_reset,
+};
+
+/* Lets both exchange what they have for a while. */
+static void run(struct rogue *r, ns_t duration)
+{
+    uint8_t buf[AGENT_DATAGRAM_MAX];
+    ns_t end = r->now + duration;
+
+    for (; r->now < end; r->now += STEP) {
+        struct dgram d = {.data = buf};
+        while (webrtc_conn_poll(&r->conn, &d, r->now) == 1) {
+            d.arrival = r->now;
+            agent_recv(r->agent, &d, r->now);
+        }
+        while (agent_poll(r->agent, &d, r->now) == 1) {
+            d.arrival = r->now;
+            webrtc_conn_recv(&r->conn, &d, r->now);
+        }
+        if (agent_deadline(r->agent) <= r->now) {
+            agent_expire(r->agent, r->now);
+        }
+        if (webrtc_conn_deadline(&r->conn) <= r->now) {
+            webrtc_conn_expire(&r->conn, r->now);
+        }
+    }
+}
+
+static void rogue_init(struct rogue *r, int agent_role)
+{
+    struct agent_config cfg = pair_config(agent_role);
+    struct agent_env env = {.seed = 1, .random = pair_random, .epoch_s = 1700000000};
+
+    memset(r, 0, sizeof *r);
+    prng_init(&r->keys[0], 1, "agent");
+    prng_init(&r->keys[1], 1, "rogue");
+    prng_init(&r->random, 1, "test");
+    r->seen.everything = digest_new();
+    r->sink = (struct record_sink){.put = pair_put, .ctx = &r->seen};
+    env.ctx = &r->keys[0];
+    env.rec = &r->sink;
+    cfg.media = agent_role == SENDER;
+    cfg.data = agent_role == SENDER ? AGENT_DATA_FILE : AGENT_DATA_NONE;
+    cfg.data_bytes = 100000;
+    cfg.linger = 1000 * NS_PER_S;
+    assert_int_equal(agent_new(&r->agent, &cfg, &env, 0), 0);
+    r->cfg = pair_config(!agent_role);
+    r->env = env;
+    r->env.ctx = &r->keys[1];
+    r->env.rec = NULL;
+    assert_int_equal(webrtc_conn_init(&r->conn, &r->cfg, &r->env, &events, r, 0), 0);
+    if (agent_role == RECEIVER) {
+        webrtc_conn_start(&r->conn, 0);
+    }
+    run(r, 200 * NS_PER_MS);
+    assert_true(r->up);
+    if (agent_role == RECEIVER) {
+        webrtc_conn_associate(&r->conn, r->now);
+    }
+    run(r, 200 * NS_PER_MS);
+    assert_true(webrtc_sctp_up(r->conn.sctp));
+}
+
+static void rogue_fini(struct rogue *r)
+{
+    webrtc_conn_fini(&r->conn);
+    agent_free(r->agent);
+    digest_free(r->seen.everything);
+}
+
+static void write_message(struct rogue *r, uint16_t stream, uint32_t ppid, const void *data,
+                          size_t len)
+{
+    assert_int_equal(webrtc_sctp_write(r->conn.sctp, stream, ppid, data, len, r->now), len);
+    run(r, 20 * NS_PER_MS);
+}
+
+static void open_channel(struct rogue *r, uint16_t stream)
+{
+    struct dcep_open open = {.channel = DCEP_RELIABLE, .label = "x"};
+    uint8_t data[64];
+    int n = dcep_write_open(&open, data, sizeof data);
+
+    assert_true(n > 0);
+    write_message(r, stream, DCEP_PPID_DCEP, data, (size_t)n);
+}
+
+static void rtcp(struct rogue *r, const uint8_t *data, size_t len)
+{
+    uint8_t packet[AGENT_DATAGRAM_MAX] __attribute__((aligned(4)));
+
+    memcpy(packet, data, len);
+    webrtc_conn_send_rtcp(&r->conn, packet, len, r->now);
+    run(r, 2 * NS_PER_MS);
+}
+
+/* ---- data channel ---- */
+
+static void test_no_transfer(void **state)
+{
+    struct rogue r;
+
+    (void)state;
+    rogue_init(&r, RECEIVER);
+    open_channel(&r, 0);
+    assert_int_equal(r.messages, 1); /* DCEP's ACK */
+    write_message(&r, 0, DCEP_PPID_BINARY, "this is no transfer", 19);
+    assert_true(agent_done(r.agent));
+    assert_string_equal(agent_error(r.agent), "peer's data-channel messages are no transfer");
+    assert_true(r.conn.closed); /* and the peer has been told */
+    rogue_fini(&r);
+    assert_int_equal(pair_counter(&r.seen, "bad-transfer"), 1);
+}
+
+static void test_unknown_streams_and_payloads(void **state)
+{
+    struct rogue r;
+
+    (void)state;
+    rogue_init(&r, RECEIVER);
+    write_message(&r, 6, DCEP_PPID_BINARY, "early", 5); /* never opened */
+    open_channel(&r, 0);
+    open_channel(&r, 2);                              /* a second channel */
+    write_message(&r, 2, DCEP_PPID_BINARY, "x", 1);   /* data on it */
+    write_message(&r, 0, DCEP_PPID_STRING, "abc", 3); /* text */
+    write_message(&r, 0, 4711, "abc", 3);
+    write_message(&r, 0, DCEP_PPID_DCEP, "\xff\xff", 2);
+    assert_false(agent_done(r.agent));
+    assert_int_equal(r.messages, 1);
+    rogue_fini(&r);
+    assert_int_equal(pair_counter(&r.seen, "unknown-streams"), 5);
+    assert_int_equal(pair_counter(&r.seen, "bad-transfer"), 1);
+    assert_int_equal(pair_counter(&r.seen, "data-messages"), 0);
+}
+
+static void test_oversized_message(void **state)
+{
+    size_t len = WEBRTC_SCTP_MESSAGE_MAX + 1, at = 0;
+    uint8_t *data = calloc(1, len);
+    struct rogue r;
+
+    (void)state;
+    assert_non_null(data);
+    rogue_init(&r, RECEIVER);
+    open_channel(&r, 0);
+    for (int i = 0; at < len && i < 1000; i++) {
+        int n = webrtc_sctp_write(r.conn.sctp, 0, DCEP_PPID_BINARY, data + at, len - at, r.now);
+        assert_true(n >= 0);
+        at += (size_t)n;
+        run(&r, 10 * NS_PER_MS);
+    }
+    run(&r, NS_PER_S);
+    assert_true(agent_done(r.agent));
+    assert_string_equal(agent_error(r.agent), "peer sent an oversized message");
+    rogue_fini(&r);
+    free(data);
+}
+
+static void test_stream_reset_out_of_the_blue(void **state)
+{
+    struct rogue r;
+
+    (void)state;
+    rogue_init(&r, RECEIVER);
+    webrtc_sctp_reset(r.conn.sctp, 4, r.now);
+    run(&r, 500 * NS_PER_MS);
+    open_channel(&r, 0);
+    webrtc_sctp_reset(r.conn.sctp, 0, r.now);
+    run(&r, 500 * NS_PER_MS);
+    open_channel(&r, 0);
+    assert_false(agent_done(r.agent));
+    assert_int_equal(r.messages, 2);
+    rogue_fini(&r);
+}
+
+static void test_association_aborted(void **state)
+{
+    struct rogue r;
+
+    (void)state;
+    rogue_init(&r, SENDER);
+    webrtc_sctp_abort(r.conn.sctp, r.now);
+    run(&r, NS_PER_S);
+    assert_false(agent_done(r.agent)); /* the call goes on */
+    assert_true(r.seen.rtp_first > 0);
+    agent_stop(r.agent, r.now);
+    run(&r, 2 * NS_PER_S);
+    assert_true(agent_done(r.agent));
+    assert_null(agent_error(r.agent));
+    rogue_fini(&r);
+}
+
+/* SCTP packets of any content, inside proper records. */
+static void test_sctp_garbage(void **state)
+{
+    uint8_t data[1100];
+    struct tls_current *before;
+    struct rogue r;
+
+    (void)state;
+    rogue_init(&r, RECEIVER);
+    open_channel(&r, 0);
+    for (int i = 0; i < 2000 && !agent_done(r.agent); i++) {
+        size_t len = prng_u32(&r.random) % sizeof data;
+        prng_fill(&r.random, data, len);
+        if (len > 16) {
+            memcpy(data, "\x13\x88\x13\x88", 4); /* the ports */
+            data[12] = (uint8_t)(prng_u32(&r.random) % 16);
+        }
+        before = tls_current_enter(&r.conn.current, r.now);
+        webrtc_dtls_write(r.conn.dtls, data, len);
+        tls_current_leave(before);
+        run(&r, NS_PER_MS);
+    }
+    assert_false(agent_done(r.agent));
+    open_channel(&r, 0);
+    assert_int_equal(r.messages, 2);
+    rogue_fini(&r);
+}
+
+/* ---- RTP and RTCP ---- */
+
+static void test_bad_rtp(void **state)
+{
+    uint8_t packet[AGENT_DATAGRAM_MAX] __attribute__((aligned(4))), buf[AGENT_DATAGRAM_MAX];
+    struct dgram d = {.data = buf};
+    struct rogue r;
+
+    (void)state;
+    rogue_init(&r, RECEIVER);
+    for (int i = 0; i < 1000; i++) {
+        size_t len = 12 + prng_u32(&r.random) % 1000;
+        prng_fill(&r.random, packet, len);
+        packet[0] = (uint8_t)(0x80 | (packet[0] & 0x10)); /* no CSRCs, no padding */
+        packet[1] = (uint8_t)(PACKETIZER_PAYLOAD_TYPE + prng_u32(&r.random) % 3);
+        packet[2] = (uint8_t)(i >> 8);
+        packet[3] = (uint8_t)i;
+        memset(packet + 8, packet[1], 4); /* one source per payload type */
+        if (webrtc_conn_send_rtp(&r.conn, packet, len, len, 0, &d, r.now) == 0) {
+            d.arrival = r.now;
+            assert_int_equal(agent_recv(r.agent, &d, r.now), 0);
+        }
+        run(&r, NS_PER_MS);
+    }
+    assert_false(agent_done(r.agent));
+    rogue_fini(&r);
+    assert_true(pair_counter(&r.seen, "bad-rtp") > 100);
+}
+
+/* Whatever a receiver says, its sender goes on. */
+static void test_bad_rtcp(void **state)
+{
+    uint8_t data[1000];
+    struct rogue r;
+
+    (void)state;
+    rogue_init(&r, SENDER);
+    for (int i = 0; i < 3000; i++) {
+        size_t words = 2 + prng_u32(&r.random) % 200;
+        prng_fill(&r.random, data, 4 * words);
+        data[0] = (uint8_t)(0x80 | (prng_u32(&r.random) % 4 == 0 ? data[0] & 0x1f : 15));
+        data[1] = (uint8_t)(200 + prng_u32(&r.random) % 8);
+        data[2] = (uint8_t)((words - 1) >> 8);
+        data[3] = (uint8_t)(words - 1);
+        rtcp(&r, data, 4 * words);
+        assert_false(agent_done(r.agent));
+    }
+    assert_true(r.seen.rtp_first > 0);
+    rogue_fini(&r);
+    assert_true(pair_counter(&r.seen, "rtcp-malformed") +
+                    pair_counter(&r.seen, "feedbacks-malformed") >
+                100);
+}
+
+/* Asking for everything again does not make a sender send without end. */
+static void test_nack_storm(void **state)
+{
+    struct rogue r;
+    int64_t first;
+
+    (void)state;
+    rogue_init(&r, SENDER);
+    first = r.seen.rtp_first;
+    for (int i = 0; i < 500; i++) {
+        uint8_t data[1200];
+        struct buf_writer w = buf_writer_init(data, sizeof data);
+        struct packetizer p;
+        uint16_t seqs[256];
+        packetizer_init(&p, r.env.seed, 1000); /* the sender's SSRC and first number */
+        for (uint16_t k = 0; k < 256; k++) {
+            seqs[k] = (uint16_t)(p.next_seq + k);
+        }
+        rtcp_put_nack(&w, 1, p.ssrc, seqs, 256);
+        rtcp_put_pli(&w, 1, p.ssrc);
+        assert_false(w.failed);
+        rtcp(&r, data, buf_len(&w));
+    }
+    assert_false(agent_done(r.agent));
+    assert_true(r.seen.rtp_first > first + 50); /* new media still goes out */
+    assert_true(r.seen.rtp_again > 0);
+    rogue_fini(&r);
+    assert_true(pair_counter(&r.seen, "media-resend-refused") > 0);
+    assert_true(pair_counter(&r.seen, "nacks-received") >= 500);
+    assert_true(pair_counter(&r.seen, "plis-received") >= 500);
+}
+
+static void test_handshake_only_peer(void **state)
+{
+    struct rogue r;
+
+    (void)state;
+    rogue_init(&r, SENDER);
+    /* it sends nothing any more: what the agent sends it takes and keeps quiet */
+    webrtc_sctp_abort(r.conn.sctp, r.now);
+    for (int i = 0; i < 400 && !agent_done(r.agent); i++) {
+        uint8_t buf[AGENT_DATAGRAM_MAX];
+        struct dgram d = {.data = buf};
+        r.now += 100 * NS_PER_MS;
+        while (agent_poll(r.agent, &d, r.now) == 1) {
+            continue;
+        }
+        if (agent_deadline(r.agent) <= r.now) {
+            agent_expire(r.agent, r.now);
+        }
+    }
+    assert_true(agent_done(r.agent));
+    assert_string_equal(agent_error(r.agent), "peer has fallen silent");
+    rogue_fini(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_no_transfer),
+        cmocka_unit_test(test_unknown_streams_and_payloads),
+        cmocka_unit_test(test_oversized_message),
+        cmocka_unit_test(test_stream_reset_out_of_the_blue),
+        cmocka_unit_test(test_association_aborted),
+        cmocka_unit_test(test_sctp_garbage),
+        cmocka_unit_test(test_bad_rtp),
+        cmocka_unit_test(test_bad_rtcp),
+        cmocka_unit_test(test_nack_storm),
+        cmocka_unit_test(test_handshake_only_peer),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
