@@ -243,5 +243,8 @@ int quic_data_rx_expire(struct quic_data_rx *d, ns_t now)
         qdc_reorder_give_up(d->ordered);
         rv = deliver(d, now);
     }
+    if (rv) {
+        d->gap_since = NS_NEVER; /* the connection ends: nothing is waited for any more */
+    }
     return rv;
 }
