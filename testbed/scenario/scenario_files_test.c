@@ -71,7 +71,7 @@ static void test_committed_scenarios(void **state)
         const char *path, *name;
         size_t runs;
     } files[] = {
-        {"scenarios/delayed-file.yaml", "delayed-file", 1},
+        {"scenarios/delayed-file.yaml", "delayed-file", 2},
         {"scenarios/media-only.yaml", "media-only", 1},
         {"scenarios/endless-data.yaml", "endless-data", 1},
         {"scenarios/smoke.yaml", "smoke", 1},
@@ -99,6 +99,10 @@ static void test_default_scenario(void **state)
 
     (void)state;
     assert_int_equal(plan_load(&p, "scenarios/delayed-file.yaml", NULL, stdout), 0);
+    /* both stacks, on the same path and seed */
+    assert_string_equal(p->runs[0].name, "stack=webrtc-1");
+    assert_string_equal(p->runs[1].name, "stack=quic-1");
+    assert_int_equal(p->runs[0].scenario.seed, p->runs[1].scenario.seed);
     s = &p->runs[0].scenario;
     assert_int_equal(s->path_rate, 5000000);
     assert_int_equal(s->path_delay, 10 * NS_PER_MS);
