@@ -11,7 +11,6 @@
 
 /* Further than the library's tick count ever gets: it moves by one for each timer that runs. */
 #define FAR_TICKS 0x40000000u
-#define TIMERS_INITIAL 32
 /* A library that cannot finish still has timers of closed associations; each round runs one. */
 #define FINISH_ROUNDS 64
 #define MAX_CHUNKS 65536
@@ -104,14 +103,8 @@ int __wrap_sctp_os_timer_start(void *callout, uint32_t ticks, void (*function)(v
 
     forget_everywhere(callout);
     if (p && c) {
-        if (p->timer_count == p->timer_cap) {
-            size_t cap = p->timer_cap ? 2 * p->timer_cap : TIMERS_INITIAL;
-            struct webrtc_sctp_timer *more = realloc(p->timers, cap * sizeof *more);
-            if (!more) {
-                abort(); /* the library's interface leaves no other way to say so */
-            }
-            p->timers = more;
-            p->timer_cap = cap;
+        if (p->timer_count == WEBRTC_SCTP_TIMERS_MAX) {
+            abort(); /* cannot be, and a timer must not be lost without a word */
         }
         p->timers[p->timer_count++] =
             (struct webrtc_sctp_timer){.callout = callout,
@@ -207,8 +200,7 @@ int webrtc_sctp_lib_open(struct webrtc_sctp_port *p, ns_t now)
         return ERR_LIMIT;
     }
     p->index = i;
-    p->timers = NULL;
-    p->timer_count = p->timer_cap = 0;
+    p->timer_count = 0;
     ports[i] = p;
     before = webrtc_sctp_lib_enter(p, now);
     if (port_count++ == 0) {
@@ -221,12 +213,12 @@ int webrtc_sctp_lib_open(struct webrtc_sctp_port *p, ns_t now)
 
 /* ---- time ---- */
 
-static struct webrtc_sctp_timer *next_timer(const struct webrtc_sctp_port *p)
+static const struct webrtc_sctp_timer *next_timer(const struct webrtc_sctp_port *p)
 {
-    struct webrtc_sctp_timer *first = NULL;
+    const struct webrtc_sctp_timer *first = NULL;
 
     for (size_t i = 0; i < p->timer_count; i++) {
-        struct webrtc_sctp_timer *t = &p->timers[i];
+        const struct webrtc_sctp_timer *t = &p->timers[i];
         if (!first || t->due < first->due || (t->due == first->due && t->order < first->order)) {
             first = t;
         }
@@ -255,7 +247,7 @@ ns_t webrtc_sctp_lib_deadline(const struct webrtc_sctp_port *p)
 void webrtc_sctp_lib_expire(struct webrtc_sctp_port *p, ns_t now)
 {
     struct webrtc_sctp_before before = webrtc_sctp_lib_enter(p, now);
-    struct webrtc_sctp_timer *t;
+    const struct webrtc_sctp_timer *t;
 
     /* a timer that starts another does so for later than now, so this ends */
     while ((t = next_timer(p)) && t->due <= now) {
@@ -267,7 +259,7 @@ void webrtc_sctp_lib_expire(struct webrtc_sctp_port *p, ns_t now)
 /* The timers of a closed association free it; they run at once, in their order. */
 static void run_out(struct webrtc_sctp_port *p)
 {
-    struct webrtc_sctp_timer *t;
+    const struct webrtc_sctp_timer *t;
 
     for (int i = 0; i < FINISH_ROUNDS && (t = next_timer(p)); i++) {
         p->current->now = ns_max(p->current->now, t->due);
@@ -288,9 +280,7 @@ void webrtc_sctp_lib_close(struct webrtc_sctp_port *p, ns_t now)
         }
     }
     ports[p->index] = NULL;
-    free(p->timers);
-    p->timers = NULL;
-    p->timer_count = p->timer_cap = 0;
+    p->timer_count = 0;
     if (before.port == p) {
         before.port = NULL;
     }

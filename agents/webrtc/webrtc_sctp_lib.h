@@ -24,6 +24,8 @@
 #include <stdint.h>
 
 #define WEBRTC_SCTP_PORTS_MAX 64
+/* An end point, an association and a path of it have 16 timers together. */
+#define WEBRTC_SCTP_TIMERS_MAX 64
 
 /* What is the library's for all associations; set by the first port. */
 struct webrtc_sctp_tuning {
@@ -48,8 +50,8 @@ struct webrtc_sctp_port {
     struct webrtc_sctp_tuning tuning;
 
     int index; /* in the table of ports; index + 1 is its AF_CONN address */
-    struct webrtc_sctp_timer *timers;
-    size_t timer_count, timer_cap;
+    struct webrtc_sctp_timer timers[WEBRTC_SCTP_TIMERS_MAX];
+    size_t timer_count;
 };
 
 /* What to restore when leaving. */
@@ -58,7 +60,7 @@ struct webrtc_sctp_before {
     struct webrtc_sctp_port *port;
 };
 
-/* Returns 0, ERR_LIMIT (too many ports) or ERR_NOMEM. */
+/* Returns 0 or ERR_LIMIT (too many ports). */
 int webrtc_sctp_lib_open(struct webrtc_sctp_port *p, ns_t now);
 /* The port's socket has been closed. Lets what the library has still to do for it be done. */
 void webrtc_sctp_lib_close(struct webrtc_sctp_port *p, ns_t now);
