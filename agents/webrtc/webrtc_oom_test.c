@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The making of the WebRTC agent and of its parts with each allocation failing in turn. Left out
+ * are the handshake, for what quic_oom_test.c says of wolfSSL, and the association. */
+#include "agents/base/oom_test.h"
+
+#include "agents/base/err.h"
+#include "agents/base/prng.h"
+#include "agents/webrtc/webrtc_agent.h"
+#include "agents/webrtc/webrtc_data_rx.h"
+#include "agents/webrtc/webrtc_data_tx.h"
+#include "agents/webrtc/webrtc_media_rx.h"
+#include "agents/webrtc/webrtc_media_tx.h"
+#include "agents/webrtc/webrtc_srtp.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static void check(const char *name, int (*body)(void *ctx), bool tolerant)
+{
+    struct oom_report r = oom_each(name, body, NULL, 1, tolerant);
+
+    assert_true(r.ran);
+    assert_true(r.allocations > 0 && r.refusals >= 2 * r.allocations);
+    assert_true(tolerant || r.unnoticed == 0);
+    assert_int_equal(r.leaks, 0);
+}
+
+static void random_bytes(void *ctx, void *out, size_t len)
+{
+    (void)ctx;
+    prng_fill(&(struct prng){.state = 1, .inc = 3}, out, len);
+}
+
+static struct agent_config config(int64_t role)
+{
+    struct agent_config c = agent_config_default();
+
+    c.stack = AGENT_STACK_WEBRTC;
+    c.role = role;
+    c.media = 1;
+    c.data = AGENT_DATA_FILE;
+    c.remote = (struct addr){.family = 4, .port = 1};
+    return c;
+}
+
+/* A second of media through sender and receiver. */
+static int media_body(void *ctx)
+{
+    struct agent_config c = config(AGENT_ROLE_SENDER);
+    struct agent_env env = {.seed = 1};
+    uint8_t packet[RTX_PACKET_BYTES_MAX];
+    struct webrtc_media_out out;
+    struct webrtc_media_tx tx;
+    struct webrtc_media_rx rx = {0};
+    int rv = webrtc_media_tx_init(&tx, &c, &env, 16, 0);
+    size_t len;
+
+    (void)ctx;
+    if (rv == 0) {
+        rv = webrtc_media_rx_init(&rx, &c, NULL, 1, 0);
+    }
+    for (ns_t now = 0; rv == 0 && now < NS_PER_S; now += 10 * NS_PER_MS) {
+        rv = webrtc_media_tx_expire(&tx, now);
+        while (rv == 0 &&
+               (rv = webrtc_media_tx_poll(&tx, packet, sizeof packet, &len, &out, now)) == 1) {
+            webrtc_media_tx_sent(&tx, &out, 0, len, now);
+            rv = webrtc_media_rx_rtp(&rx, packet, len, 0, len, now, now);
+        }
+    }
+    webrtc_media_tx_fini(&tx);
+    webrtc_media_rx_fini(&rx);
+    return rv;
+}
+
+static void test_media(void **state)
+{
+    (void)state;
+    check("media", media_body, false);
+}
+
+static int data_body(void *ctx)
+{
+    struct agent_config c = config(AGENT_ROLE_SENDER);
+    struct webrtc_data_tx tx;
+    struct webrtc_data_rx rx = {0};
+    int rv = webrtc_data_tx_init(&tx, &c, 1, NULL);
+
+    (void)ctx;
+    if (rv == 0) {
+        rv = webrtc_data_rx_init(&rx, NULL);
+    }
+    webrtc_data_tx_fini(&tx);
+    webrtc_data_rx_fini(&rx);
+    return rv;
+}
+
+static void test_data(void **state)
+{
+    (void)state;
+    check("data", data_body, false);
+}
+
+static int srtp_body(void *ctx)
+{
+    uint8_t keys[56] = {0};
+    struct webrtc_srtp *s = NULL;
+    int rv = webrtc_srtp_new(&s, WEBRTC_SRTP_AEAD_AES_128_GCM, keys, sizeof keys, true);
+
+    (void)ctx;
+    webrtc_srtp_free(s);
+    return rv;
+}
+
+static void test_srtp(void **state)
+{
+    (void)state;
+    check("srtp", srtp_body, false);
+}
+
+static int agent_body(void *ctx)
+{
+    int64_t role = ctx ? AGENT_ROLE_RECEIVER : AGENT_ROLE_SENDER;
+    struct agent_env env = {.seed = 1, .random = random_bytes, .epoch_s = 1700000000};
+    struct agent_config c = config(role);
+    struct agent *a = NULL;
+    int rv = agent_new(&a, &c, &env, 0);
+
+    if (rv == 0) {
+        agent_free(a);
+    }
+    return rv;
+}
+
+static int receiver_body(void *ctx)
+{
+    (void)ctx;
+    return agent_body(&(int){1});
+}
+
+static void test_agents(void **state)
+{
+    (void)state;
+    check("sender", agent_body, true);
+    check("receiver", receiver_body, true);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_media),
+        cmocka_unit_test(test_data),
+        cmocka_unit_test(test_srtp),
+        cmocka_unit_test(test_agents),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
