@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* How fast virtual time is: the loop alone with agents that do nothing, and media with a file over
- * the QUIC agent. Processor time of this process, captures and records included where said. */
+ * the agents. Processor time of this process, captures and records included where said. */
 #include "testbed/sim/sim.h"
 
 #include "agents/agent_private.h"
@@ -15,8 +15,8 @@
 
 #define MBIT INT64_C(1000000)
 #define DELAY (10 * NS_PER_MS)
-#define QUIC_RATE (5 * MBIT)
-#define QUIC_TIME (90 * NS_PER_S)
+#define CALL_RATE (5 * MBIT)
+#define CALL_TIME (90 * NS_PER_S)
 
 static double cpu_s(void)
 {
@@ -169,7 +169,7 @@ static int bench_loop(const char *pcap, const char *what)
     return rc;
 }
 
-/* ---- the QUIC agent ---- */
+/* ---- the agents ---- */
 
 static void bench_random(void *ctx, void *out, size_t len)
 {
@@ -183,10 +183,11 @@ static void count_bytes(void *ctx, const void *data, size_t len)
     (void)len;
 }
 
-static struct agent_config quic_config(int side)
+static struct agent_config call_config(int64_t stack, int side)
 {
     struct agent_config c = agent_config_default();
 
+    c.stack = stack;
     c.role = side ? AGENT_ROLE_RECEIVER : AGENT_ROLE_SENDER;
     c.local = address(side);
     c.remote = address(!side);
@@ -194,11 +195,11 @@ static struct agent_config quic_config(int side)
     c.data = AGENT_DATA_FILE;
     c.data_bytes = 10000000;
     c.data_start = 30 * NS_PER_S;
-    c.duration = QUIC_TIME;
+    c.duration = CALL_TIME;
     return c;
 }
 
-static int bench_quic(const char *pcap, const char *what)
+static int bench_call(int64_t stack, const char *pcap, const char *what)
 {
     struct world w = {0};
     struct agent *agents[2] = {NULL, NULL};
@@ -211,7 +212,7 @@ static int bench_quic(const char *pcap, const char *what)
     int rc = 0;
 
     for (int i = 0; i < 2 && !rc; i++) {
-        cfg[i] = quic_config(i);
+        cfg[i] = call_config(stack, i);
         prng_init(&random[i], 1, i ? "receiver" : "sender");
         env[i] = (struct agent_env){.seed = 1,
                                     .random = bench_random,
@@ -220,8 +221,8 @@ static int bench_quic(const char *pcap, const char *what)
                                     .ctx = &random[i]};
         rc = agent_new(&agents[i], &cfg[i], &env[i], 0);
     }
-    rc = rc ? rc : world_init(&w, agents, QUIC_RATE, pcap);
-    rc = rc ? rc : sim_run(w.sim, QUIC_TIME + 10 * NS_PER_S, message, sizeof message);
+    rc = rc ? rc : world_init(&w, agents, CALL_RATE, pcap);
+    rc = rc ? rc : sim_run(w.sim, CALL_TIME + 10 * NS_PER_S, message, sizeof message);
     double took = cpu_s() - start;
     for (int i = 0; i < 2 && !rc; i++) {
         if (agent_error(agents[i])) {
@@ -247,7 +248,13 @@ int main(void)
     int rc = bench_loop(NULL, "sim loop, no captures");
 
     rc = rc ? rc : bench_loop("/dev/null", "sim loop, two captures to /dev/null");
-    rc = rc ? rc : bench_quic(NULL, "quic media + file, 5 Mbit/s, nothing written");
-    rc = rc ? rc : bench_quic("/dev/null", "quic media + file, 5 Mbit/s, captures and qlog made");
+    rc = rc ? rc
+            : bench_call(AGENT_STACK_QUIC, NULL, "quic media + file, 5 Mbit/s, nothing written");
+    rc = rc ? rc
+            : bench_call(AGENT_STACK_QUIC, "/dev/null",
+                         "quic media + file, 5 Mbit/s, captures and qlog made");
+    rc =
+        rc ? rc
+           : bench_call(AGENT_STACK_WEBRTC, NULL, "webrtc media + file, 5 Mbit/s, nothing written");
     return rc ? EXIT_FAILURE : EXIT_SUCCESS;
 }
