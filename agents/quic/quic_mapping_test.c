@@ -255,8 +255,6 @@ static void test_receiver_stops_streams(void **state)
         stopped = pair_counter(&n.seen[RECEIVER], "media-streams-stopped");
         assert_true(stopped > 2);
         assert_in_range(counted(&n, "media-streams-stopped"), 1, stopped);
-        assert_int_equal(counted(&n, "media-streams-cancelled"), 0);
-        assert_int_equal(counted(&n, "media-dropped"), 0);
         for (size_t s = 0; s < SEQS; s++) {
             late += f->queued[s] > DROP_AT + 1500 * NS_PER_MS && f->came[s] == 0;
         }
@@ -265,6 +263,30 @@ static void test_receiver_stops_streams(void **state)
                     counted(&n, "media-packets"));
         free(f);
     }
+}
+
+/* After an outage the rate collapses: frames made for the old one give way to new ones instead of
+ * trickling out first. */
+static void test_collapse(void **state)
+{
+    int64_t late = 0;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 3; seed++) {
+        struct agent_config c = call_config(AGENT_MAPPING_DATAGRAM);
+        struct pair n;
+        c.encoder = AGENT_ENCODER_STATISTICAL;
+        c.duration = 20 * NS_PER_S;
+        pair_init(&n, &c, seed);
+        n.rate = 10000000;
+        n.outage_from = 10 * NS_PER_S;
+        n.outage_to = n.seen[SENDER].queue_wait_from = n.outage_from + 400 * NS_PER_MS;
+        finish(&n);
+        print_message("longest wait %.1f ms\n", ns_to_ms(n.seen[SENDER].queue_wait_max));
+        assert_true(n.seen[SENDER].queue_wait_max < 40 * NS_PER_MS);
+        late += counted(&n, "media-late");
+    }
+    assert_in_range(late, 1, 100);
 }
 
 /* RTCP beside the media: both sides report, and what they say is true. */
@@ -306,6 +328,7 @@ int main(void)
         cmocka_unit_test(test_stream_credit),
         cmocka_unit_test(test_streams_do_not_block),
         cmocka_unit_test(test_receiver_stops_streams),
+        cmocka_unit_test(test_collapse),
         cmocka_unit_test(test_rtcp),
     };
 

@@ -26,6 +26,9 @@
 /* While new media overtakes, lost media has the rest of the rate, but for planning at least a
  * quarter. */
 #define REST_MIN_PART 4
+/* A frame so many times the size that suits the rate was made before the rate collapsed, or too
+ * soon after. */
+#define COLLAPSE 3
 #define RTP_OVERHEAD_BYTES (RTP_HEADER_BYTES + PACKETIZER_DESCRIPTOR_BYTES)
 
 static size_t framing_bytes(int64_t mapping)
@@ -259,6 +262,7 @@ static int queue_unit(struct quic_media_tx *m, const struct encoder_frame *f, in
         free(u);
         return rv;
     }
+    u->frame_rate = f->key ? 0 : f->bytes * 8 * m->cfg->fps;
     list_push(&m->queue, u);
     m->queued_packets += count;
     return 0;
@@ -403,18 +407,63 @@ static bool cancel(struct quic_media_tx *m, ngtcp2_conn *conn, struct quic_media
     return u->cancelled;
 }
 
-static void expire_queue(struct quic_media_tx *m, ngtcp2_conn *conn, ns_t now)
+/* Gives up a unit in the queue and all the others of its frame; they follow each other. Returns the
+ * unit behind them. */
+static struct quic_media_unit *drop_frame(struct quic_media_tx *m, ngtcp2_conn *conn,
+                                          struct quic_media_unit *u)
 {
-    struct quic_media_unit *u;
+    int64_t frame = u->rtp_timestamp;
+    struct quic_media_unit *next;
 
-    while ((u = m->queue.head) && now - u->queued > m->cfg->media_deadline) {
+    for (; u && u->rtp_timestamp == frame; u = next) {
         size_t unsent = unsent_packets(u);
+        next = u->next;
         m->dropped += unsent;
         m->late += unsent;
         if (u->stream_id >= 0) {
             cancel(m, conn, u);
         }
         leave_queue(m, u);
+    }
+    return u;
+}
+
+/* Bytes of the frame that are in the queue; *next is the first unit behind it. */
+static int64_t frame_bytes(const struct quic_media_unit *u, struct quic_media_unit **next)
+{
+    int64_t frame = u->rtp_timestamp, bytes = 0;
+
+    for (; u && u->rtp_timestamp == frame; u = u->next) {
+        bytes += (int64_t)(u->len - u->sent);
+        *next = u->next;
+    }
+    return bytes;
+}
+
+/* When the rate collapses, as after an outage, frames made for the old one would hold up those made
+ * for the new. */
+static bool is_outdated(const struct quic_media_unit *u, bps_t media_rate)
+{
+    return media_rate * COLLAPSE < u->frame_rate;
+}
+
+/* What is past its deadline goes, and of what a newer frame follows also what cannot be out by
+ * then, or was made for a rate long gone. */
+static void expire_queue(struct quic_media_tx *m, ngtcp2_conn *conn, bps_t pace, bps_t media_rate,
+                         ns_t now)
+{
+    struct quic_media_unit *u = m->queue.head, *next = NULL;
+    int64_t bytes = 0;
+
+    while (u) {
+        int64_t frame = frame_bytes(u, &next);
+        ns_t out = next ? now + rate_duration(pace, bytes + frame) : now;
+        if (out - u->queued > m->cfg->media_deadline || (next && is_outdated(u, media_rate))) {
+            u = drop_frame(m, conn, u);
+        } else {
+            bytes += frame;
+            u = next;
+        }
     }
 }
 
@@ -453,7 +502,7 @@ static void expire_lost(struct quic_media_tx *m, ngtcp2_conn *conn, bps_t pace, 
 void quic_media_tx_expire(struct quic_media_tx *m, ngtcp2_conn *conn, bps_t pace, bps_t media_rate,
                           ns_t now)
 {
-    expire_queue(m, conn, now);
+    expire_queue(m, conn, pace, media_rate, now);
     if (m->streams) {
         expire_lost(m, conn, pace, media_rate, now);
     }

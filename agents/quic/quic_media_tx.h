@@ -38,6 +38,7 @@ struct quic_media_unit {
     int64_t stream_id; /* -1: none */
     int64_t rtp_timestamp;
     ns_t queued;      /* when the frame was made */
+    bps_t frame_rate; /* its media rate if all were of its size; 0 for a key frame */
     size_t len, sent; /* of data; sent has left */
     int tries;
     bool in_flight; /* in that list, else in the queue */
@@ -103,11 +104,12 @@ void quic_media_tx_pop(struct quic_media_tx *m);
 void quic_media_tx_drop(struct quic_media_tx *m);
 /* The unit's stream is over, acknowledged or reset. */
 void quic_media_tx_closed(struct quic_media_tx *m, struct quic_media_unit *u, bool reset);
-/* Gives up what is past its deadline, and of the lost bytes what would be by the time it could
- * leave: pace is the pacer's rate, media_rate what new media needs of it. Decides whether new media
- * goes before lost: usually older is first, but when so much is lost (an outage) that new frames
- * would wait for it noticeably, they overtake. Not while a packet is under construction; inside
- * quic_current_enter. */
+/* Gives up what is past its deadline, of the lost bytes also what would be by the time it could
+ * leave, and of frames in the queue that a newer one follows those that would be, or are far too
+ * large for the present rate without being key frames. pace is the pacer's rate, media_rate what
+ * new media needs of it. Decides whether new media goes before lost: usually older is first, but
+ * when so much is lost (an outage) that new frames would wait for it noticeably, they overtake. Not
+ * while a packet is under construction; inside quic_current_enter. */
 void quic_media_tx_expire(struct quic_media_tx *m, ngtcp2_conn *conn, bps_t pace, bps_t media_rate,
                           ns_t now);
 /* While on, nothing is kept: the queue is emptied and what the encoder makes is thrown away. */
