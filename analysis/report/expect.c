@@ -286,6 +286,17 @@ static json_t *check_json(const char *cell, const struct bound *bounds, struct s
     return o;
 }
 
+/* The cell that one of the bounds is from, if no run of it is here; else NULL. */
+static const char *not_run(const struct judge *j, const struct bound *bounds)
+{
+    for (int i = 0; i < 2; i++) {
+        if (bounds[i].cell && !json_object_get(j->cells, bounds[i].cell)) {
+            return bounds[i].cell;
+        }
+    }
+    return NULL;
+}
+
 /* Judges one cell and appends what was found to checks. */
 static int judge_check(struct judge *j, const json_t *check, json_t *checks, struct verdict *v)
 {
@@ -302,6 +313,9 @@ static int judge_check(struct judge *j, const json_t *check, json_t *checks, str
     found = summary_statistics(j->a, values(j, runs, j->a));
     if (!runs) {
         say(v->detail, "not run");
+    } else if (not_run(j, bounds)) {
+        say(v->detail, "%s not run", not_run(j, bounds));
+        v->judged = false;
     } else if (found.n == 0) {
         say(v->detail, "no valid run has %s (window %s)", j->metric, j->window);
         v->ok = false;

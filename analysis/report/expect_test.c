@@ -194,10 +194,13 @@ static void test_what_cannot_be_judged(void **state)
     rule(x, "invalid", "mean", 1, "{\"cell\":\"b\",\"max\":{\"plus\":1}}");
     rule(x, "part", "mean", 1,
          "{\"cell\":\"z\",\"max\":{\"plus\":1}},{\"cell\":\"a\",\"max\":{\"plus\":30}}");
+    rule(x, "half", "mean", 1, "{\"cell\":\"a\",\"max\":{\"times\":1,\"cell\":\"z\",\"plus\":0}}");
     assert_int_equal(judge(x, x->rules), 0);
     assert_int_equal(x->unmet, 1);
     ok_is(x, 0, JSON_NULL);
     detail_has(entry(x, 0), "not run");
+    ok_is(x, 5, JSON_NULL); /* there is nothing to compare with */
+    detail_has(entry(x, 5), "z not run");
     ok_is(x, 1, JSON_NULL);
     ok_is(x, 2, JSON_NULL);
     detail_has(entry(x, 2), "judged only from 2 valid runs on");
