@@ -22,3 +22,4 @@ sky = '#56b4e9'
 black = '#000000'
 
 series(kind) = run.'/series.'.kind.'.csv'
+other_series(kind) = other.'/series.'.kind.'.csv'

@@ -30,13 +30,18 @@ static const char *const names[FIGURE_KINDS] = {
     [FIGURE_COMPARE_MEDIA] = "compare_media",
     [FIGURE_COMPARE_DELAY] = "compare_delay",
     [FIGURE_COMPARE_FILE] = "compare_file",
+    [FIGURE_STACKS_RATES] = "stacks_rates",
+    [FIGURE_STACKS_DELAY] = "stacks_delay",
+    [FIGURE_STACKS_CDF] = "stacks_cdf",
 };
 
 void figures_path(char *out, size_t len, const struct plan_results *p, enum figure kind,
-                  size_t cell)
+                  size_t number)
 {
     if (kind < FIGURE_CELL_KINDS) {
-        snprintf(out, len, "plots/%s-%s.svg", p->runs[p->cells[cell].shown].name, names[kind]);
+        snprintf(out, len, "plots/%s-%s.svg", p->runs[p->cells[number].shown].name, names[kind]);
+    } else if (kind >= FIGURE_PLAN_KINDS && p->pair_count > 1) {
+        snprintf(out, len, "plots/%s-%zu.svg", names[kind], number + 1);
     } else {
         snprintf(out, len, "plots/%s.svg", names[kind]);
     }
@@ -65,23 +70,32 @@ static bool any_cell_has(const struct plan_results *p, const json_t *summary, co
     return false;
 }
 
+static bool both_show(const struct plan_results *p, size_t pair, const char *metric)
+{
+    return pair < p->pair_count && shows(p, p->pairs[pair].cells[0], metric) &&
+           shows(p, p->pairs[pair].cells[1], metric);
+}
+
 bool figures_wanted(const struct plan_results *p, const json_t *summary, enum figure kind,
-                    size_t cell)
+                    size_t number)
 {
     if (kind >= FIGURE_CELL_KINDS && p->cell_count < 2) {
         return false;
     }
     switch (kind) {
-    case FIGURE_RATES: return shows(p, cell, "feedback_overhead_ratio");
+    case FIGURE_RATES: return shows(p, number, "feedback_overhead_ratio");
     case FIGURE_DELAY:
     case FIGURE_CDF:
-    case FIGURE_SENDER_QUEUE: return shows(p, cell, "media_owd_ms_mean");
+    case FIGURE_SENDER_QUEUE: return shows(p, number, "media_owd_ms_mean");
     case FIGURE_RECOVERY:
         return json_array_size(
-                   json_object_get(p->runs[p->cells[cell].shown].doc, "media_after_bps")) > 1;
+                   json_object_get(p->runs[p->cells[number].shown].doc, "media_after_bps")) > 1;
     case FIGURE_COMPARE_MEDIA: return any_cell_has(p, summary, "media_throughput_bps", "whole");
     case FIGURE_COMPARE_DELAY: return any_cell_has(p, summary, "media_owd_ms_p50", "whole");
     case FIGURE_COMPARE_FILE: return any_cell_has(p, summary, "file_time_s", "whole");
+    case FIGURE_STACKS_RATES: return both_show(p, number, "feedback_overhead_ratio");
+    case FIGURE_STACKS_DELAY:
+    case FIGURE_STACKS_CDF: return both_show(p, number, "media_owd_ms_mean");
     default: return false;
     }
 }
@@ -170,11 +184,25 @@ static void put_run(FILE *f, const struct plan_results *p, size_t cell)
     fputs("END\n", f);
 }
 
-static void put_figure(FILE *f, const struct plan_results *p, enum figure kind, size_t cell)
+/* The first of the two as every figure's run, the other's as what differs. */
+static void put_pair(FILE *f, const struct plan_results *p, size_t pair)
+{
+    const size_t *cells = p->pairs[pair].cells;
+    json_t *other = p->runs[p->cells[cells[1]].shown].doc;
+
+    put_run(f, p, cells[0]);
+    put_string(f, "other", p->runs[p->cells[cells[1]].shown].name);
+    put_string(f, "stack", plan_results_stack(p, cells[0]));
+    put_string(f, "other_stack", plan_results_stack(p, cells[1]));
+    put_window(f, other, "during", "other_during_start", "other_during_end");
+    put_window(f, other, "whole", "other_whole_start", "other_whole_end");
+}
+
+static void put_figure(FILE *f, const struct plan_results *p, enum figure kind, size_t number)
 {
     char path[PATH_BYTES];
 
-    figures_path(path, sizeof path, p, kind, cell);
+    figures_path(path, sizeof path, p, kind, number);
     fprintf(f, "set output '%s'\nload templates.'/%s.gp'\n", path, names[kind]);
 }
 
@@ -222,6 +250,21 @@ static void put_comparison(FILE *f, const struct plan_results *p, const json_t *
     fprintf(f, "END\ncells = %zu\n", p->cell_count);
 }
 
+/* From one kind up to another, that one excluded. */
+struct kinds {
+    enum figure from, to;
+};
+
+static void put_figures(FILE *f, const struct plan_results *p, const json_t *summary,
+                        struct kinds kinds, size_t number)
+{
+    for (enum figure k = kinds.from; k < kinds.to; k++) {
+        if (figures_wanted(p, summary, k, number)) {
+            put_figure(f, p, k, number);
+        }
+    }
+}
+
 static void put_script(FILE *f, const struct plan_results *p, const json_t *summary,
                        const char *templates)
 {
@@ -231,18 +274,14 @@ static void put_script(FILE *f, const struct plan_results *p, const json_t *summ
     fputs("load templates.'/style.gp'\n", f);
     for (size_t c = 0; c < p->cell_count; c++) {
         put_run(f, p, c);
-        for (enum figure k = 0; k < FIGURE_CELL_KINDS; k++) {
-            if (figures_wanted(p, summary, k, c)) {
-                put_figure(f, p, k, c);
-            }
-        }
+        put_figures(f, p, summary, (struct kinds){0, FIGURE_CELL_KINDS}, c);
+    }
+    for (size_t i = 0; i < p->pair_count; i++) {
+        put_pair(f, p, i);
+        put_figures(f, p, summary, (struct kinds){FIGURE_PLAN_KINDS, FIGURE_KINDS}, i);
     }
     put_comparison(f, p, summary);
-    for (enum figure k = FIGURE_CELL_KINDS; k < FIGURE_KINDS; k++) {
-        if (figures_wanted(p, summary, k, 0)) {
-            put_figure(f, p, k, 0);
-        }
-    }
+    put_figures(f, p, summary, (struct kinds){FIGURE_CELL_KINDS, FIGURE_PLAN_KINDS}, 0);
     fputs("unset output\n", f);
 }
 

@@ -5,6 +5,7 @@
 #include "analysis/metrics/window.h"
 #include "analysis/report/catalogue.h"
 #include "analysis/report/figures.h"
+#include "analysis/report/html_stacks.h"
 #include "analysis/report/html_text.h"
 #include "analysis/report/summary.h"
 
@@ -51,6 +52,15 @@ static const struct {
     [FIGURE_COMPARE_FILE] = {"File time of all cells",
                              "File time of all cells: mean and 95 % confidence interval over the "
                              "valid repetitions."},
+    [FIGURE_STACKS_RATES] = {"Rates of both stacks over time",
+                             "What arrived as media (above) and as data (below) under both stacks: "
+                             "IP bytes in bins of 0.5 s; the link rate counts Ethernet bytes."},
+    [FIGURE_STACKS_DELAY] = {"One-way delay under both stacks over time",
+                             "One-way delay of media packets in the network under both stacks, "
+                             "first transmission to complete arrival: median of each 0.1 s."},
+    [FIGURE_STACKS_CDF] = {"Distribution of the one-way delay under both stacks",
+                           "Distribution of the media packets' one-way delay in the network during "
+                           "the transfer (without one: in the whole run) under both stacks."},
 };
 
 /* The numbers a reader asks for first; windows as far as they exist. */
@@ -504,13 +514,24 @@ static void put_versions(struct page *g)
     fputs(first ? "not recorded.</p>\n" : ".</p>\n", g->f);
 }
 
+static void put_pairs(struct page *g)
+{
+    for (size_t i = 0; i < g->p->pair_count; i++) {
+        html_stacks_put(g->f, g->p, g->summary, i);
+        for (enum figure k = FIGURE_PLAN_KINDS; k < FIGURE_KINDS; k++) {
+            put_figure(g, k, i, figures_inside(g->p));
+        }
+    }
+}
+
 static void put_page(struct page *g)
 {
     put_head(g);
     put_validity(g);
+    put_pairs(g);
     put_expect(g);
     put_overview(g);
-    for (enum figure k = FIGURE_CELL_KINDS; k < FIGURE_KINDS; k++) {
+    for (enum figure k = FIGURE_CELL_KINDS; k < FIGURE_PLAN_KINDS; k++) {
         put_figure(g, k, 0, true);
     }
     for (size_t c = 0; c < g->p->cell_count; c++) {

@@ -268,11 +268,72 @@ static int join_cell(struct plan_results *p, size_t run)
     return 0;
 }
 
+/* ---- pairs ---- */
+
+static bool equal_but_stack(json_t *a, json_t *b)
+{
+    const char *key;
+    json_t *v;
+
+    if (!a || json_object_size(a) != json_object_size(b) ||
+        !json_object_get(a, "stack") != !json_object_get(b, "stack")) {
+        return false;
+    }
+    json_object_foreach(a, key, v)
+    {
+        if (strcmp(key, "stack") && !json_equal(v, json_object_get(b, key))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool are_a_pair(const struct plan_results *p, size_t a, size_t b)
+{
+    const struct plan_result_cell *x = &p->cells[a], *y = &p->cells[b];
+
+    return json_object_get(x->params, "stack") && json_object_get(y->params, "stack") &&
+           strcmp(plan_results_stack(p, a), plan_results_stack(p, b)) &&
+           equal_but_stack(x->params, y->params) &&
+           equal_but_stack(json_object_get(p->runs[x->shown].doc, "cell"),
+                           json_object_get(p->runs[y->shown].doc, "cell"));
+}
+
+static int add_pair(struct plan_results *p, size_t a, size_t b)
+{
+    bool turned = strcmp(plan_results_stack(p, a), "quic") == 0;
+    struct plan_result_pair *more = realloc(p->pairs, (p->pair_count + 1) * sizeof *more);
+
+    if (!more) {
+        return ERR_NOMEM;
+    }
+    p->pairs = more;
+    more[p->pair_count++] = (struct plan_result_pair){{turned ? b : a, turned ? a : b}};
+    return 0;
+}
+
+static int find_pairs(struct plan_results *p)
+{
+    int rc = 0;
+
+    for (size_t a = 0; a < p->cell_count; a++) {
+        for (size_t b = a + 1; b < p->cell_count && !rc; b++) {
+            rc = are_a_pair(p, a, b) ? add_pair(p, a, b) : 0;
+        }
+    }
+    return rc;
+}
+
 static const char *text_of(const json_t *doc, const char *key, const char *otherwise)
 {
     const char *s = json_string_value(json_object_get(doc, key));
 
     return s ? s : otherwise;
+}
+
+const char *plan_results_stack(const struct plan_results *p, size_t cell)
+{
+    return text_of(p->cells[cell].params, "stack", "unknown");
 }
 
 int plan_results_load(struct plan_results *p, const char *dir, bool again, struct fault *f)
@@ -296,6 +357,9 @@ int plan_results_load(struct plan_results *p, const char *dir, bool again, struc
             fault_set(f, rc, "%s: %s", dir, err_text(rc));
         }
     }
+    if (!rc && find_pairs(p)) {
+        rc = fault_set(f, ERR_NOMEM, "%s: out of memory", dir);
+    }
     if (rc) {
         plan_results_fini(p);
         return rc;
@@ -317,6 +381,7 @@ void plan_results_fini(struct plan_results *p)
     }
     free(p->runs);
     free(p->cells);
+    free(p->pairs);
     free(p->dir);
     *p = (struct plan_results){0};
 }

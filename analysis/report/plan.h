@@ -25,6 +25,12 @@ struct plan_result_cell {
     size_t shown; /* the run that is plotted: the first valid repetition, else the first */
 };
 
+/* Two cells that differ in their stack alone. Compared as the second minus the first; quic is the
+ * second, else they are in the order of the plan. */
+struct plan_result_pair {
+    size_t cells[2];
+};
+
 struct plan_results {
     char *dir;
     const char *name, *link, *link_why; /* borrowed from the first run; never NULL */
@@ -32,6 +38,8 @@ struct plan_results {
     size_t run_count, invalid;
     struct plan_result_cell *cells;
     size_t cell_count;
+    struct plan_result_pair *pairs; /* in the order of the plan */
+    size_t pair_count;
 };
 
 /* Reads every run of dir; a run without metrics.json, or every run when again is set, is reduced
@@ -39,6 +47,9 @@ struct plan_results {
  * negative code with *f filled when dir has no runs at all or cannot be read. */
 int plan_results_load(struct plan_results *p, const char *dir, bool again, struct fault *f);
 void plan_results_fini(struct plan_results *p);
+
+/* "quic", "webrtc"; "unknown" when the cell's runs do not say. */
+const char *plan_results_stack(const struct plan_results *p, size_t cell);
 
 /* Was this run (its doc) under the rate control "prototype"? And what a reader must know then. */
 bool plan_results_is_prototype(const json_t *doc);

@@ -239,6 +239,99 @@ static void test_report_is_whole(void **state)
     free(html);
 }
 
+/* A hand run that says it is another's. */
+static void stack_run(const struct fixture *x, const char *name, const char *stack, int seed)
+{
+    char path[2 * RUN_FOLDER_PATH_BYTES], cell[80];
+    json_t *manifest;
+
+    snprintf(cell, sizeof cell, "{\"stack\":\"%s\"}", stack);
+    hand_run_write(x->dir, name, cell, "[]");
+    snprintf(path, sizeof path, "%s/%s/manifest.json", x->dir, name);
+    manifest = json_load_file(path, 0, NULL);
+    json_object_set_new(manifest, "stack", json_string(stack));
+    json_object_set_new(manifest, "seed", json_integer(seed));
+    assert_int_equal(json_dump_file(manifest, path, 0), 0);
+    json_decref(manifest);
+}
+
+static void fits(char *text)
+{
+    char *line, *rest;
+
+    for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        assert_true(strlen(line) <= 100 || strstr(line, "report.html"));
+    }
+}
+
+/* Nothing but the stack differs: both stand side by side, on the terminal and in the report. */
+static void test_stacks_side_by_side(void **state)
+{
+    static const char *const figures[] = {"plots/stacks_rates.svg", "plots/stacks_delay.svg",
+                                          "plots/stacks_cdf.svg"};
+    struct fixture *x = *state;
+    struct fault f = {{0}};
+    char *html;
+
+    stack_run(x, "stack=webrtc-1", "webrtc", 1);
+    stack_run(x, "stack=quic-1", "quic", 1);
+    if (make(x, false, NULL, &f)) {
+        fail_msg("%s", f.text);
+    }
+    contains(x->output, "    webrtc      quic   quic - webrtc         95 % interval\n");
+    contains(x->output, "\nvalid runs                                 1         1\n");
+    contains(x->output, "\nfile time, s                            4.00      4.00           +0.00"
+                        "                     -\n");
+    contains(x->output, "an interval takes two of equal seeds");
+    assert_null(strstr(x->output, "cell ")); /* not once more, cell by cell */
+    fits(x->output);
+    stack_run(x, "stack=webrtc-2", "webrtc", 2);
+    stack_run(x, "stack=quic-2", "quic", 2);
+    if (system("command -v gnuplot >/dev/null 2>&1")) {
+        print_message("skipped: no gnuplot here\n");
+        skip();
+    }
+    if (make(x, false, TEMPLATES, &f)) {
+        fail_msg("%s", f.text);
+    }
+    contains(x->output, "+0.00        +0.00 to +0.00\n");
+    contains(x->output, "2000 resamples");
+    html = contents(x, "report.html");
+    contains(html, "<h2>webrtc and quic side by side</h2>");
+    contains(html, "<th>quic − webrtc</th>");
+    contains(html, "<code>stack=webrtc-1</code> and <code>stack=quic-1</code>");
+    contains(html, "<td>4.00</td><td>4.00</td><td>+0.00</td><td>+0.00 to +0.00</td>");
+    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
+        char *svg = contents(x, figures[i]);
+
+        contains(html, figures[i]);
+        contains(svg, ">webrtc<"); /* both lines are named */
+        contains(svg, ">quic<");
+        contains(svg, "</svg>");
+        free(svg);
+        well_formed(x, figures[i]);
+    }
+    well_formed(x, "report.html");
+    free(html);
+}
+
+/* Other cells beside the pairs: cell by cell first, then each pair by name. */
+static void test_stacks_of_a_grid(void **state)
+{
+    struct fixture *x = *state;
+    struct fault f;
+    const char *cells, *pair;
+
+    fake_run(x, "webrtc-1", "webrtc", 25, true);
+    fake_run(x, "quic-1", "quic", 38, true);
+    hand_run_write(x->dir, "other-1", "{\"path.rate\":\"1mbit\"}", "[]");
+    assert_int_equal(make(x, false, NULL, &f), 0);
+    cells = strstr(x->output, "cell ");
+    pair = strstr(x->output, "quic - webrtc");
+    assert_true(cells && pair && cells < pair);
+    fits(x->output);
+}
+
 /* What a reader must know of a rate control stands where its runs do. */
 static void test_report_of_prototype(void **state)
 {
@@ -395,6 +488,8 @@ int main(void)
         TEST(test_summary_files),
         TEST(test_terminal_table),
         TEST(test_report_is_whole),
+        TEST(test_stacks_side_by_side),
+        TEST(test_stacks_of_a_grid),
         TEST(test_report_of_prototype),
         TEST(test_report_of_little),
         TEST(test_unreducible_run_is_named),

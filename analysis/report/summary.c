@@ -2,6 +2,7 @@
 #include "analysis/report/summary.h"
 
 #include "agents/base/err.h"
+#include "analysis/report/difference.h"
 
 #include <errno.h>
 #include <gsl/gsl_cdf.h>
@@ -123,7 +124,7 @@ static json_t *cell_metrics(const struct plan_results *p, size_t cell)
 
 json_t *summary_new(const struct plan_results *p)
 {
-    json_t *cells = json_array();
+    json_t *cells = json_array(), *differences = difference_all(p);
 
     for (size_t c = 0; c < p->cell_count; c++) {
         if (json_array_append_new(
@@ -131,11 +132,12 @@ json_t *summary_new(const struct plan_results *p)
                                  (json_int_t)p->cells[c].runs, "invalid",
                                  (json_int_t)p->cells[c].invalid, "metrics", cell_metrics(p, c)))) {
             json_decref(cells);
+            json_decref(differences);
             return NULL;
         }
     }
-    return json_pack("{s:i,s:s,s:s,s:o,s:[]}", "schema", SUMMARY_SCHEMA, "plan", p->name, "link",
-                     p->link, "cells", cells, "expect");
+    return json_pack("{s:i,s:s,s:s,s:o,s:o,s:[]}", "schema", SUMMARY_SCHEMA, "plan", p->name,
+                     "link", p->link, "cells", cells, "differences", differences, "expect");
 }
 
 static double number_or_nan(const json_t *v)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/report/terminal.h"
 
+#include "analysis/report/difference.h"
 #include "analysis/report/summary.h"
 
 #include <math.h>
@@ -13,6 +14,8 @@
 #define COLUMNS 100
 #define VERDICT_WIDTH 8
 #define TEXT_BYTES 600
+#define PAIRS_MAX 4 /* more of them are left to the report */
+#define ROW_LABEL_WIDTH 34
 
 static void put(FILE *out, int width, double v, int decimals)
 {
@@ -90,6 +93,108 @@ static void put_cell(FILE *out, const struct plan_results *p, const json_t *s, s
     fputc('\n', out);
 }
 
+/* Text behind what fills the first column of its lines, broken at spaces. */
+static void put_wrapped(FILE *out, int indent, const char *text)
+{
+    int column = indent;
+
+    while (*text) {
+        int len = (int)strcspn(text, " ");
+
+        if (column > indent && column + 1 + len > COLUMNS) {
+            fprintf(out, "\n%*s", indent, "");
+            column = indent;
+        } else if (column > indent) {
+            fputc(' ', out);
+            column++;
+        }
+        fprintf(out, "%.*s", len, text);
+        column += len;
+        text += len + (text[len] == ' ');
+    }
+    fputc('\n', out);
+}
+
+/* ---- pairs of cells ---- */
+
+/* The values a plan's cells have in common are not said again where they are all the plan has. */
+static bool is_one_pair(const struct plan_results *p)
+{
+    return p->pair_count == 1 && p->cell_count == 2;
+}
+
+static void put_pair_head(FILE *out, const struct plan_results *p, const struct plan_result_pair *q)
+{
+    const char *first = plan_results_stack(p, q->cells[0]);
+    const char *second = plan_results_stack(p, q->cells[1]);
+    const struct plan_result_cell *a = &p->cells[q->cells[0]], *b = &p->cells[q->cells[1]];
+    char title[DIFFERENCE_TEXT_BYTES];
+
+    if (!is_one_pair(p)) {
+        fprintf(out, "%s\n", a->label);
+    }
+    snprintf(title, sizeof title, "%.12s - %.12s", second, first);
+    fprintf(out, "%-*s%10.10s%10.10s%16s%22s\n", ROW_LABEL_WIDTH, "", first, second, title,
+            "95 % interval");
+    fprintf(out, "%-*s%10zu%10zu\n", ROW_LABEL_WIDTH, "valid runs", a->runs - a->invalid,
+            b->runs - b->invalid);
+}
+
+static void put_pair(FILE *out, const struct plan_results *p, const json_t *summary, size_t pair)
+{
+    put_pair_head(out, p, &p->pairs[pair]);
+    for (size_t i = 0; i < difference_row_count; i++) {
+        const struct catalogue_entry *e = catalogue_find(difference_rows[i].metric);
+        struct difference_value v = difference_row_get(summary, pair, i);
+        char label[2 * ROW_LABEL_WIDTH], text[DIFFERENCE_TEXT_BYTES];
+
+        if (v.n == 0) {
+            continue;
+        }
+        snprintf(label, sizeof label, "%s%s%s", difference_rows[i].label, *e->unit ? ", " : "",
+                 e->unit);
+        fprintf(out, "%-*s", ROW_LABEL_WIDTH, label);
+        put(out, 10, v.means[0] * e->scale, e->decimals);
+        put(out, 10, v.means[1] * e->scale, e->decimals);
+        difference_text(text, v.mean, e);
+        fprintf(out, "%16s", text);
+        difference_interval_text(text, &v, e);
+        fprintf(out, "%22s\n", text);
+    }
+}
+
+static void put_pairs(FILE *out, const struct plan_results *p, const json_t *summary)
+{
+    char text[TEXT_BYTES];
+    size_t most = 0;
+
+    for (size_t i = 0; i < p->pair_count; i++) {
+        size_t n = difference_get(summary, i, "media_throughput_bps", "whole").n;
+
+        most = n > most ? n : most;
+        if (p->pair_count <= PAIRS_MAX) {
+            put_pair(out, p, summary, i);
+            fputc('\n', out);
+        }
+    }
+    if (p->pair_count > PAIRS_MAX) {
+        fprintf(out, "%zu pairs of cells differ in the stack alone: see the report.\n\n",
+                p->pair_count);
+    } else if (p->pair_count && most < 2) {
+        put_wrapped(out, 0,
+                    "A single run per stack: an interval takes two of equal seeds "
+                    "(--runs 10).");
+        fputc('\n', out);
+    } else if (p->pair_count) {
+        snprintf(text, sizeof text,
+                 "Differences: run by run on equal seeds; intervals: bootstrap of them, %d "
+                 "resamples.",
+                 DIFFERENCE_RESAMPLES);
+        put_wrapped(out, 0, text);
+        fputc('\n', out);
+    }
+}
+
 static void put_invalid(FILE *out, const struct plan_results *p)
 {
     for (size_t i = 0; i < p->run_count; i++) {
@@ -111,28 +216,6 @@ static void put_invalid(FILE *out, const struct plan_results *p)
         }
         fputc('\n', out);
     }
-}
-
-/* Text behind what fills the first column of its lines, broken at spaces. */
-static void put_wrapped(FILE *out, int indent, const char *text)
-{
-    int column = indent;
-
-    while (*text) {
-        int len = (int)strcspn(text, " ");
-
-        if (column > indent && column + 1 + len > COLUMNS) {
-            fprintf(out, "\n%*s", indent, "");
-            column = indent;
-        } else if (column > indent) {
-            fputc(' ', out);
-            column++;
-        }
-        fprintf(out, "%.*s", len, text);
-        column += len;
-        text += len + (text[len] == ' ');
-    }
-    fputc('\n', out);
 }
 
 static void put_expect(FILE *out, const json_t *summary)
@@ -178,22 +261,30 @@ static bool any_prototype(const struct plan_results *p)
     return false;
 }
 
-void terminal_print(FILE *out, const struct plan_results *p, const json_t *summary)
+static void put_cells(FILE *out, const struct plan_results *p, const json_t *summary)
 {
     int width = label_width(p);
 
-    fprintf(out, "%s: %zu run%s on link %s", p->name, p->run_count, p->run_count == 1 ? "" : "s",
-            p->link);
-    if (p->invalid) {
-        fprintf(out, ", %zu invalid (not in the means)", p->invalid);
-    }
-    fputs("\n\n", out);
     put_header(out, width);
     for (size_t c = 0; c < p->cell_count; c++) {
         put_cell(out, p, summary, c, width);
     }
     fputs("\nDelay, sender queue, link use and loss are those during the transfer", out);
     fputs(any_without_transfer(p, summary) ? " (else of the whole run).\n\n" : ".\n\n", out);
+}
+
+void terminal_print(FILE *out, const struct plan_results *p, const json_t *summary)
+{
+    fprintf(out, "%s: %zu run%s on link %s", p->name, p->run_count, p->run_count == 1 ? "" : "s",
+            p->link);
+    if (p->invalid) {
+        fprintf(out, ", %zu invalid (not in the means)", p->invalid);
+    }
+    fputs("\n\n", out);
+    if (!is_one_pair(p)) {
+        put_cells(out, p, summary);
+    }
+    put_pairs(out, p, summary);
     if (any_prototype(p)) {
         put_wrapped(out, 0, plan_results_prototype_note);
         fputc('\n', out);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The compact table a run ends with: one line per cell, at most 100 columns, plain text. */
+/* The compact tables a run ends with: one line per cell, and few pairs of cells that differ in
+ * their stack alone side by side (a plan that is one such pair only so). At most 100 columns, plain
+ * text. */
 #ifndef ANALYSIS_REPORT_TERMINAL_H
 #define ANALYSIS_REPORT_TERMINAL_H
 

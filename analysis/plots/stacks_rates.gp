@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Rates of two stacks on one time axis: media above, data below.
+set terminal svg size 900,640 font 'sans,16' enhanced background rgb 'white' linewidth 1
+end = whole_end > other_whole_end ? whole_end : other_whole_end
+set multiplot
+set xrange [0:end]
+if (capacity > 0) {
+    set yrange [0:capacity * 1.15]
+} else {
+    set yrange [0:*]
+}
+set lmargin 9
+set rmargin 2
+set tmargin at screen 0.915
+set bmargin at screen 0.545
+set format x ''
+set ylabel 'media (Mbit/s)'
+plot (capacity > 0 ? capacity : NaN) with lines lc rgb black lw 1.5 dt 3 title 'link rate', \
+    series('rate') using 1:($2 / 1e6) with lines lc rgb vermillion lw 2 dt (10,4) title stack, \
+    other_series('rate') using 1:($2 / 1e6) with lines lc rgb blue lw 3 dt 1 title other_stack
+set tmargin at screen 0.495
+set bmargin at screen 0.125
+set format x
+unset key
+set xlabel 'time since start of run (s)'
+set ylabel 'data (Mbit/s)'
+plot (capacity > 0 ? capacity : NaN) with lines lc rgb black lw 1.5 dt 3, \
+    series('rate') using 1:($3 / 1e6) with lines lc rgb vermillion lw 2 dt (10,4), \
+    other_series('rate') using 1:($3 / 1e6) with lines lc rgb blue lw 3 dt 1
+unset multiplot
+unset tmargin
+unset bmargin
+load templates.'/reset.gp'
+load templates.'/style.gp'

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analysis/report/html_stacks.h"
+
+#include "analysis/report/difference.h"
+#include "analysis/report/html_text.h"
+
+#include <math.h>
+
+static void put_head(FILE *f, const struct plan_results *p, const struct plan_result_pair *pair)
+{
+    const struct plan_result_cell *a = &p->cells[pair->cells[0]], *b = &p->cells[pair->cells[1]];
+    const char *first = plan_results_stack(p, pair->cells[0]);
+    const char *second = plan_results_stack(p, pair->cells[1]);
+
+    fputs("<h2>", f);
+    html_text_put(f, first);
+    fputs(" and ", f);
+    html_text_put(f, second);
+    fputs(" side by side", f);
+    if (p->pair_count > 1) {
+        fputs(": ", f);
+        html_text_put(f, a->label);
+    }
+    fputs("</h2>\n<div class=\"scroll\"><table class=\"wide\"><tr><th>metric</th><th>", f);
+    html_text_put(f, first);
+    fputs("</th><th>", f);
+    html_text_put(f, second);
+    fputs("</th><th>", f);
+    html_text_put(f, second);
+    fputs(" − ", f);
+    html_text_put(f, first);
+    fprintf(f,
+            "</th><th>95 %% interval</th></tr>\n<tr><td>valid runs</td><td>%zu of %zu</td><td>%zu "
+            "of %zu</td><td></td><td></td></tr>\n",
+            a->runs - a->invalid, a->runs, b->runs - b->invalid, b->runs);
+}
+
+static void put_row(FILE *f, const json_t *summary, size_t pair, size_t row)
+{
+    const struct difference_row *r = &difference_rows[row];
+    const struct catalogue_entry *e = catalogue_find(r->metric);
+    struct difference_value v = difference_row_get(summary, pair, row);
+    char text[DIFFERENCE_TEXT_BYTES];
+
+    if (v.n == 0) {
+        return;
+    }
+    fprintf(f, "<tr><td class=\"l\" title=\"%s\">%s%s%s%s</td>", r->metric, r->label,
+            *e->unit ? " <span class=\"unit\">" : "", e->unit, *e->unit ? "</span>" : "");
+    for (int i = 0; i < 2; i++) {
+        fprintf(f, "<td>%.*f</td>", e->decimals, v.means[i] * e->scale);
+    }
+    difference_text(text, v.mean, e);
+    fprintf(f, "<td>%s</td>", text);
+    difference_interval_text(text, &v, e);
+    fprintf(f, "<td>%s</td></tr>\n", text);
+}
+
+static void put_shown(FILE *f, const struct plan_results *p, const struct plan_result_pair *pair)
+{
+    fputs("<p>The plots show the runs <code>", f);
+    html_text_put(f, p->runs[p->cells[pair->cells[0]].shown].name);
+    fputs("</code> and <code>", f);
+    html_text_put(f, p->runs[p->cells[pair->cells[1]].shown].name);
+    fputs("</code>.</p>\n", f);
+}
+
+void html_stacks_put(FILE *f, const struct plan_results *p, const json_t *summary, size_t pair)
+{
+    put_head(f, p, &p->pairs[pair]);
+    for (size_t i = 0; i < difference_row_count; i++) {
+        put_row(f, summary, pair, i);
+    }
+    fprintf(
+        f,
+        "</table></div>\n<p>Equal path, flows and seeds; only the stack differs. Means over the "
+        "seeds of which both have a valid run; the interval is that of the mean difference, run "
+        "by run: bootstrap of %d resamples, percentile method, from two runs per stack on (with "
+        "few it is too narrow). <i>During</i> is each stack's own transfer; without one, the "
+        "whole run. Differences of all metrics: <code>differences</code> in "
+        "<a href=\"summary.json\">summary.json</a>.</p>\n",
+        DIFFERENCE_RESAMPLES);
+    put_shown(f, p, &p->pairs[pair]);
+}
