@@ -259,12 +259,12 @@ static int compare_folders(const char *a, const char *b, int *files)
 }
 
 /* With another run in between, so that nothing may linger in the process. */
-static void equal_seeds_leave_equal_folders(void **state)
+static void equal_folders(int64_t stack)
 {
     struct plan_run one = make_run(1), two = make_run(2);
     int files;
 
-    (void)state;
+    one.scenario.stack = two.scenario.stack = stack;
     run_well(&one, dirs[0], true);
     run_well(&two, dirs[1], true);
     run_well(&one, dirs[2], true);
@@ -272,6 +272,18 @@ static void equal_seeds_leave_equal_folders(void **state)
     assert_true(files >= 15);
     assert_true(has(dirs[0], "keys.log"));
     assert_true(compare_folders(dirs[0], dirs[1], &files) > files / 2);
+}
+
+static void equal_seeds_leave_equal_folders(void **state)
+{
+    (void)state;
+    equal_folders(AGENT_STACK_QUIC);
+}
+
+static void equal_seeds_leave_equal_folders_with_webrtc(void **state)
+{
+    (void)state;
+    equal_folders(AGENT_STACK_WEBRTC);
 }
 
 static void unfinished_file_is_named(void **state)
@@ -345,10 +357,15 @@ static void links_agree_on_the_burst(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(leaves_a_whole_folder),           TEST(link_counters_agree_with_captures),
-        TEST(equal_seeds_leave_equal_folders), TEST(unfinished_file_is_named),
-        TEST(a_long_linger_is_kept),           TEST(dead_path_is_named),
-        TEST(missing_folder_is_told),          TEST(links_agree_on_the_burst),
+        TEST(leaves_a_whole_folder),
+        TEST(link_counters_agree_with_captures),
+        TEST(equal_seeds_leave_equal_folders),
+        TEST(equal_seeds_leave_equal_folders_with_webrtc),
+        TEST(unfinished_file_is_named),
+        TEST(a_long_linger_is_kept),
+        TEST(dead_path_is_named),
+        TEST(missing_folder_is_told),
+        TEST(links_agree_on_the_burst),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
