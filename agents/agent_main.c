@@ -3,10 +3,13 @@
 #include "agents/agent.h"
 #include "agents/base/err.h"
 #include "agents/io/clock.h"
+#include "agents/io/text_file.h"
 #include "agents/io/udp_driver.h"
 #include "agents/io/udp_sock.h"
 #include "agents/media/frame_trace.h"
 #include "agents/record/record_csv.h"
+#include "agents/webrtc/sdp.h"
+#include "agents/webrtc/webrtc_agent.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -28,13 +31,26 @@
 #define SPIN_LIMIT_US 5000000
 
 enum { EXIT_AGENT = 1, EXIT_USAGE = 2, EXIT_SYSTEM = 3 };
-enum { OPT_CONFIG = 256, OPT_READY_FD, OPT_START_FD, OPT_RECORDS, OPT_QLOG, OPT_KEYLOG, OPT_TRACE };
+enum {
+    OPT_CONFIG = 256,
+    OPT_READY_FD,
+    OPT_START_FD,
+    OPT_RECORDS,
+    OPT_QLOG,
+    OPT_KEYLOG,
+    OPT_TRACE,
+    OPT_OFFER,
+    OPT_ANSWER,
+    OPT_SDP_OUT,
+};
 
 struct options {
     struct agent_config config;
     const char *records_dir, *qlog_path, *keylog_path;
     struct frame_trace *trace; /* NULL: none */
-    int ready_fd, start_fd;    /* -1: none */
+    /* the peer's offer to answer, or its answer to our offer; where ours goes */
+    const char *offer_path, *answer_path, *sdp_out_path;
+    int ready_fd, start_fd; /* -1: none */
 };
 
 struct program {
@@ -57,6 +73,12 @@ static const struct argp_option argp_options[] = {
     {"qlog", OPT_QLOG, "FILE", 0, "write a qlog of the connection", 0},
     {"keylog", OPT_KEYLOG, "FILE", 0, "append TLS secrets, for Wireshark", 0},
     {"trace", OPT_TRACE, "FILE", 0, "frame sizes for media.encoder = trace", 0},
+    {"offer", OPT_OFFER, "FILE|-", 0,
+     "webrtc, with any WebRTC peer: read its offer there and answer", 0},
+    {"answer", OPT_ANSWER, "FILE|-", 0,
+     "webrtc, with any WebRTC peer: make an offer, then wait for its answer there", 0},
+    {"sdp-out", OPT_SDP_OUT, "FILE|-", 0,
+     "where our answer or offer goes (default: standard output)", 0},
     {"ready-fd", OPT_READY_FD, "N", 0, "write one byte there once the socket is bound", 0},
     {"start-fd", OPT_START_FD, "N", 0,
      "read the start of the run there: CLOCK_MONOTONIC ns, 8 bytes in host order", 0},
@@ -166,6 +188,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case OPT_QLOG: o->qlog_path = arg; return 0;
     case OPT_KEYLOG: o->keylog_path = arg; return 0;
     case OPT_TRACE: read_trace(state, arg); return 0;
+    case OPT_OFFER: o->offer_path = arg; return 0;
+    case OPT_ANSWER: o->answer_path = arg; return 0;
+    case OPT_SDP_OUT: o->sdp_out_path = arg; return 0;
     case OPT_READY_FD: o->ready_fd = fd_number(state, arg); return 0;
     case OPT_START_FD: o->start_fd = fd_number(state, arg); return 0;
     case ARGP_KEY_ARG:
@@ -213,6 +238,9 @@ static const struct argp argp = {
            "  agent quic sender --local 192.0.2.1:5000 --remote 192.0.2.2:5000 \\\n"
            "      --set media=1 --set data=file --set data.start=30s --set duration=120s \\\n"
            "      --records out\n\n"
+           "With a WebRTC stack of any make, in exchange for its offer and for our answer:\n\n"
+           "  agent webrtc receiver --local 192.0.2.1:5000 --set media=1 \\\n"
+           "      --offer offer.sdp --sdp-out answer.sdp --records out\n\n"
            "SIGINT and SIGTERM end the call in good order; a second one at once.",
     .help_filter = help_filter,
 };
@@ -370,6 +398,95 @@ static int await_start(struct program *p)
     return 0;
 }
 
+static bool signalled(const struct options *o)
+{
+    return o->offer_path || o->answer_path;
+}
+
+static int read_description(const struct program *p, const char *path, char *text)
+{
+    struct message message;
+    int n = text_file_wait(path, text, SDP_BYTES_MAX + 1, p->stop_fd, &message);
+
+    if (n < 0) {
+        complain("%s: %s", path, message.text);
+    }
+    return n;
+}
+
+static int write_description(const struct options *o, const char *text, int len)
+{
+    const char *path = o->sdp_out_path ? o->sdp_out_path : "-";
+    struct message message;
+    int rc = text_file_put(path, text, (size_t)len, &message);
+
+    if (rc) {
+        complain("%s: %s", path, message.text);
+    }
+    return rc;
+}
+
+static int answer_peer(const struct program *p, struct agent *a, char *theirs, char *ours)
+{
+    struct message message;
+    int n = read_description(p, p->opt.offer_path, theirs);
+
+    if (n < 0) {
+        return n;
+    }
+    n = webrtc_agent_answer(a, udp_sock_local(p->sock), theirs, (size_t)n, ours, SDP_BYTES_MAX + 1,
+                            &message);
+    if (n < 0) {
+        complain("%s: %s", p->opt.offer_path, message.text);
+        return n;
+    }
+    return write_description(&p->opt, ours, n);
+}
+
+static int call_peer(const struct program *p, struct agent *a, char *theirs, char *ours)
+{
+    struct message message;
+    int n = webrtc_agent_offer(a, udp_sock_local(p->sock), ours, SDP_BYTES_MAX + 1);
+
+    if (n < 0) {
+        complain("no offer can be made: %s",
+                 n == ERR_CONFIG ? "neither media nor data is to flow, or --local is a wildcard"
+                                 : err_text(n));
+        return n;
+    }
+    n = write_description(&p->opt, ours, n);
+    if (n == 0) {
+        n = read_description(p, p->opt.answer_path, theirs);
+    }
+    if (n > 0) {
+        n = webrtc_agent_accept(a, theirs, (size_t)n, &message);
+        if (n) {
+            complain("%s: %s", p->opt.answer_path, message.text);
+        }
+    }
+    return n;
+}
+
+/* Offer and answer. Run time begins afterwards, unless somebody else has begun it. */
+static int find_peer(struct program *p, struct agent *a)
+{
+    char *text = malloc(2 * (SDP_BYTES_MAX + 1));
+    ns_t before = clock_mono();
+    int rc;
+
+    if (!text) {
+        complain("%m");
+        return ERR_NOMEM;
+    }
+    rc = p->opt.offer_path ? answer_peer(p, a, text, text + SDP_BYTES_MAX + 1)
+                           : call_peer(p, a, text, text + SDP_BYTES_MAX + 1);
+    free(text);
+    if (p->opt.start_fd < 0) {
+        p->start += clock_mono() - before;
+    }
+    return rc;
+}
+
 static int run_agent(struct program *p)
 {
     const struct record_sink *sink = p->records ? record_csv_sink(p->records) : NULL;
@@ -383,13 +500,18 @@ static int run_agent(struct program *p)
         .keylog = p->keylog ? env_keylog : NULL,
         .ctx = p,
     };
-    struct udp_driver driver = {.sock = p->sock, .start = p->start, .stop_fd = p->stop_fd};
+    struct udp_driver driver = {.sock = p->sock, .stop_fd = p->stop_fd};
     int rc = agent_new(&driver.agent, &p->opt.config, &env, clock_mono() - p->start);
 
     if (rc) {
         complain("cannot start: %s", err_text(rc));
         return rc;
     }
+    if (signalled(&p->opt) && (rc = find_peer(p, driver.agent))) {
+        agent_free(driver.agent);
+        return rc;
+    }
+    driver.start = p->start;
     rc = udp_driver_run(&driver);
     if (rc) {
         complain("%s", rc == ERR_LIMIT ? "stopped by a second signal" : strerror(errno));
@@ -406,12 +528,34 @@ static int run_agent(struct program *p)
     return rc;
 }
 
+static int check_signalling(const struct options *o)
+{
+    const char *wrong = NULL;
+
+    if (o->offer_path && o->answer_path) {
+        wrong = "--offer and --answer: only one of them";
+    } else if (o->sdp_out_path && !signalled(o)) {
+        wrong = "--sdp-out needs --offer or --answer";
+    } else if (signalled(o) && o->config.stack != AGENT_STACK_WEBRTC) {
+        wrong = "--offer and --answer are for the webrtc stack only";
+    } else if (signalled(o) && o->config.remote.family) {
+        wrong = "--remote: with --offer or --answer the peer's checks tell its address";
+    }
+    if (wrong) {
+        complain("%s", wrong);
+    }
+    return wrong ? ERR_CONFIG : 0;
+}
+
 static int check_config(const struct options *o)
 {
     const struct agent_config *c = &o->config;
     char message[MESSAGE_BYTES];
 
-    if (!c->local.family || !c->remote.family) {
+    if (check_signalling(o)) {
+        return ERR_CONFIG;
+    }
+    if (!c->local.family || (!c->remote.family && !signalled(o))) {
         complain("--local and --remote are needed; try --help");
         return ERR_CONFIG;
     }

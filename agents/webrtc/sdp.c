@@ -228,6 +228,11 @@ static int attr_mid(struct parser *p, struct slice v)
     return copy(p, "mid", v, p->m->mid, SDP_TOKEN_MAX);
 }
 
+static int attr_msid(struct parser *p, struct slice v)
+{
+    return v.n && v.n <= SDP_TEXT_MAX ? copy(p, "msid", v, p->m->msid, SDP_TEXT_MAX) : 0;
+}
+
 static int attr_rtcp_mux(struct parser *p, struct slice v)
 {
     (void)v;
@@ -485,6 +490,7 @@ static const struct attribute {
     {"recvonly", false, attr_recvonly},
     {"inactive", false, attr_inactive},
     {"mid", true, attr_mid},
+    {"msid", true, attr_msid},
     {"rtcp-mux", true, attr_rtcp_mux},
     {"rtcp-rsize", true, attr_rtcp_rsize},
     {"bundle-only", true, attr_bundle_only},

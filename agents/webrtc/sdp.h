@@ -85,6 +85,7 @@ struct sdp_media {
     uint16_t port;             /* 0 without bundle_only: rejected */
     bool bundle_only, bundled; /* bundled: named in a=group:BUNDLE */
     char mid[SDP_TOKEN_MAX + 1];
+    char msid[SDP_TEXT_MAX + 1]; /* "stream track" (RFC 8830); empty: none, or too long to keep */
     enum sdp_direction direction;
     struct sdp_transport transport;
     bool rtcp_mux, rtcp_reduced_size;

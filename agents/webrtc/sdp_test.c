@@ -71,6 +71,7 @@ static void a_browsers_offer(void **state)
     assert_int_equal(m->port, 9);
     assert_true(m->bundled && m->rtcp_mux && m->rtcp_reduced_size);
     assert_string_equal(m->mid, "0");
+    assert_string_equal(m->msid, "stream track");
     assert_string_equal(m->transport.ice_ufrag, "GVWP");
     assert_string_equal(m->transport.ice_pwd, "GoQbqNzclssPK7hZfTHBAZK3");
     assert_int_equal(m->transport.setup, SDP_ACTPASS);

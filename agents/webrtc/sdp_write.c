@@ -208,6 +208,9 @@ static void put_connection(struct writer *w, const struct sdp_media *m)
 static void put_rtp(struct writer *w, const struct sdp_media *m)
 {
     put(w, "a=%s\r\n", direction(w, m->direction));
+    if (m->msid[0]) {
+        put(w, "a=msid:%s\r\n", line_text(w, m->msid, SDP_TEXT_MAX));
+    }
     if (m->rtcp_mux) {
         put(w, "a=rtcp-mux\r\n");
     }

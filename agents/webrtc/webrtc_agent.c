@@ -30,6 +30,8 @@ struct webrtc_agent {
     struct webrtc_conn conn;
     bool sender, has_media, has_data; /* of the sender: what is configured */
     bool running;                     /* sender: the flows exist */
+    bool signalled;                   /* the peer is another's, found by offer and answer ... */
+    struct webrtc_session session;    /* ... which settled this */
     struct webrtc_media_tx media_tx;
     struct webrtc_data_tx data_tx;
     struct webrtc_media_rx media_rx;
@@ -73,8 +75,13 @@ static int start_flows(struct webrtc_agent *w)
     if (w->has_media) {
         rv = webrtc_media_tx_init(&w->media_tx, &w->cfg, &w->env, tag, w->now);
     }
+    if (rv == 0 && w->has_media && w->signalled) {
+        webrtc_media_tx_numbers(&w->media_tx, w->session.payload_type, w->session.rtx_payload_type,
+                                w->session.twcc_id);
+    }
     if (rv == 0 && w->has_data) {
         rv = webrtc_data_tx_init(&w->data_tx, &w->cfg, w->env.seed, w->env.rec);
+        w->data_tx.stream = WEBRTC_DATA_CHANNEL + w->conn.server;
     }
     w->running = rv == 0;
     return rv;
@@ -352,7 +359,7 @@ static int poll_op(struct agent *a, struct dgram *out, ns_t now)
     if (w->phase == PHASE_DONE) {
         return 0;
     }
-    if (w->sender) {
+    if (w->sender || w->signalled) {
         webrtc_conn_start(&w->conn, now);
     }
     rv = webrtc_conn_poll(&w->conn, out, now);
@@ -521,10 +528,7 @@ int webrtc_agent_new(struct agent **out, const struct agent_config *cfg,
     w->has_media = w->sender && cfg->media;
     w->has_data = w->sender && cfg->data != AGENT_DATA_NONE;
     w->delivered = NS_NEVER;
-    rv = w->sender && cfg->remote.family == 0 ? ERR_CONFIG : 0;
-    if (rv == 0) {
-        rv = webrtc_conn_init(&w->conn, &w->cfg, &w->env, &events, w, now);
-    }
+    rv = webrtc_conn_init(&w->conn, &w->cfg, &w->env, &events, w, now);
     if (rv == 0 && !w->sender) {
         rv = init_receiver(w, now);
     }
@@ -552,4 +556,65 @@ void webrtc_agent_ice(const struct agent *a, const char **ufrag, const char **pw
 {
     *ufrag = const_self(a)->conn.ice.ufrag;
     *pwd = const_self(a)->conn.ice.pwd;
+}
+
+/* ---- offer and answer ---- */
+
+static struct webrtc_session_self describe(const struct webrtc_agent *w, const struct addr *local)
+{
+    struct webrtc_session_self self = {.sender = w->sender,
+                                       .media = w->sender ? w->has_media : w->cfg.media,
+                                       .data = w->sender ? w->has_data : true,
+                                       .message_bytes = w->cfg.message_bytes,
+                                       .ufrag = w->conn.ice.ufrag,
+                                       .pwd = w->conn.ice.pwd,
+                                       .fingerprint = webrtc_dtls_fingerprint(w->conn.dtls),
+                                       .local = *local};
+
+    webrtc_media_tx_ssrcs(w->env.seed, &self.ssrc, &self.rtx_ssrc);
+    self.id = self.ssrc; /* any number that two sessions hardly share */
+    return self;
+}
+
+/* The session has been agreed on. */
+static int agree(struct webrtc_agent *w, struct message *message)
+{
+    int rv = webrtc_conn_agree(&w->conn, &w->session);
+
+    if (rv) {
+        return message_set(message, rv, "a=ice-ufrag is none that RFC 8839 section 5.4 allows");
+    }
+    w->signalled = true;
+    if (!w->sender && w->session.media) {
+        webrtc_media_rx_foreign(&w->media_rx, w->session.payload_type, w->session.rtx_payload_type,
+                                w->session.twcc_id);
+    }
+    return 0;
+}
+
+int webrtc_agent_offer(struct agent *a, const struct addr *local, char *out, size_t cap)
+{
+    struct webrtc_session_self me = describe(self(a), local);
+
+    return webrtc_session_offer(&me, out, cap);
+}
+
+int webrtc_agent_answer(struct agent *a, const struct addr *local, const char *offer, size_t len,
+                        char *out, size_t cap, struct message *message)
+{
+    struct webrtc_agent *w = self(a);
+    struct webrtc_session_self me = describe(w, local);
+    int n = webrtc_session_answer(&me, offer, len, out, cap, &w->session, message);
+    int rv = n < 0 ? n : agree(w, message);
+
+    return rv ? rv : n;
+}
+
+int webrtc_agent_accept(struct agent *a, const char *answer, size_t len, struct message *message)
+{
+    struct webrtc_agent *w = self(a);
+    struct webrtc_session_self me = describe(w, &w->cfg.local);
+    int rv = webrtc_session_accept(&me, answer, len, &w->session, message);
+
+    return rv ? rv : agree(w, message);
 }

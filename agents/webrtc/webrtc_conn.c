@@ -247,11 +247,34 @@ void webrtc_conn_fini(struct webrtc_conn *c)
     tls_current_leave(before);
 }
 
+int webrtc_conn_agree(struct webrtc_conn *c, const struct webrtc_session *session)
+{
+    char ufrag[ICE_UFRAG_MAX + 1], pwd[ICE_PWD_MAX + 1];
+
+    memcpy(ufrag, c->ice.ufrag, sizeof ufrag);
+    memcpy(pwd, c->ice.pwd, sizeof pwd);
+    if (ice_lite_init(&c->ice, ufrag, pwd, session->peer_ufrag)) {
+        return ERR_CONFIG;
+    }
+    c->signalled = true;
+    c->wait_until = NS_NEVER;
+    c->server = session->dtls_server;
+    webrtc_dtls_set_server(c->dtls, c->server);
+    webrtc_dtls_expect(c->dtls, session->peer_fingerprint);
+    return 0;
+}
+
 void webrtc_conn_start(struct webrtc_conn *c, ns_t now)
 {
     struct tls_current *before;
 
     if (c->started || c->closing) {
+        return;
+    }
+    if (c->signalled && c->wait_until == NS_NEVER) {
+        c->wait_until = now + HANDSHAKE_TIMEOUT;
+    }
+    if (c->server || !c->remote.family || (c->signalled && !c->ice.selected)) {
         return;
     }
     c->started = true;
@@ -323,6 +346,9 @@ static void check_association(struct webrtc_conn *c, ns_t now)
  * address it was told may be that of a translator, or wrong in its port. */
 static bool from_peer(struct webrtc_conn *c, const struct dgram *d)
 {
+    if (c->signalled) {
+        return c->ice.selected && addr_equal(&d->from, &c->remote);
+    }
     if (c->server && !c->started && d->len > 0 && d->data[0] == DTLS_HANDSHAKE) {
         c->remote = d->from;
     }
@@ -345,9 +371,12 @@ static void take_stun(struct webrtc_conn *c, const struct dgram *d, ns_t now)
     if (n > 0) {
         push_to(c, &d->to, &d->from, answer, (size_t)n, 0);
     }
-    if (c->ice.selected && c->cfg->remote.family == 0 && !c->closing) {
+    if (c->ice.selected && (c->signalled || c->cfg->remote.family == 0) && !c->closing) {
         c->remote = c->ice.peer;
         c->local = d->to;
+    }
+    if (c->signalled && c->started && c->ice.last_check == now) {
+        c->last_heard = now; /* it consents (RFC 7675), even if it has nothing else to say */
     }
 }
 
@@ -438,8 +467,11 @@ void webrtc_conn_recv(struct webrtc_conn *c, const struct dgram *d, ns_t now)
 
 static ns_t timeout(const struct webrtc_conn *c)
 {
-    if (!c->started || c->closing) {
+    if (c->closing) {
         return NS_NEVER;
+    }
+    if (!c->started) {
+        return c->signalled ? c->wait_until : NS_NEVER;
     }
     return c->srtp ? c->last_heard + SILENCE_TIMEOUT : c->started_at + HANDSHAKE_TIMEOUT;
 }
@@ -456,6 +488,17 @@ ns_t webrtc_conn_deadline(const struct webrtc_conn *c)
     }
     t = ns_min(t, webrtc_dtls_deadline(c->dtls));
     return c->sctp ? ns_min(t, webrtc_sctp_deadline(c->sctp)) : t;
+}
+
+static const char *silence(const struct webrtc_conn *c)
+{
+    if (c->srtp) {
+        return "peer has fallen silent";
+    }
+    if (c->signalled && !c->ice.selected) {
+        return "peer has not checked the path (ICE)";
+    }
+    return c->started ? "no answer to the handshake" : "peer has not begun the handshake";
 }
 
 void webrtc_conn_expire(struct webrtc_conn *c, ns_t now)
@@ -475,7 +518,7 @@ void webrtc_conn_expire(struct webrtc_conn *c, ns_t now)
     if (webrtc_dtls_error(c->dtls)) {
         webrtc_conn_fail(c, webrtc_dtls_error(c->dtls), now);
     } else if (now >= timeout(c)) {
-        webrtc_conn_fail(c, c->srtp ? "peer has fallen silent" : "no answer to the handshake", now);
+        webrtc_conn_fail(c, silence(c), now);
     }
 }
 

@@ -10,6 +10,7 @@
 #include "agents/webrtc/ice_lite.h"
 #include "agents/webrtc/webrtc_dtls.h"
 #include "agents/webrtc/webrtc_sctp.h"
+#include "agents/webrtc/webrtc_session.h"
 #include "agents/webrtc/webrtc_srtp.h"
 
 #include <stdbool.h>
@@ -51,6 +52,7 @@ struct webrtc_conn {
     struct webrtc_sctp *sctp; /* NULL until there is use for it */
     struct addr local, remote;
     struct ice_lite ice; /* for peers that check the path; ours need not */
+    bool signalled;      /* such a peer: the pair it nominates is the path */
 
     struct webrtc_conn_datagram *head, *tail;
     size_t user_bytes;      /* of data in the packet on its way through DTLS */
@@ -58,6 +60,7 @@ struct webrtc_conn {
 
     bool started;
     ns_t started_at, last_heard;
+    ns_t wait_until; /* signalled: for the peer's first steps */
 
     bool closing, closed, failed, lost; /* lost: the association is over */
     char error[WEBRTC_CONN_ERROR_MAX];
@@ -76,7 +79,10 @@ int webrtc_conn_init(struct webrtc_conn *c, const struct agent_config *cfg,
                      const struct agent_env *env, const struct webrtc_conn_events *events,
                      void *ctx, ns_t now);
 void webrtc_conn_fini(struct webrtc_conn *c);
-/* Client: says hello, once. */
+/* What signalling has settled with a peer that checks the path; before the first datagram. Nothing
+ * but answers to its checks is sent until it has nominated a pair. Returns 0 or ERR_CONFIG. */
+int webrtc_conn_agree(struct webrtc_conn *c, const struct webrtc_session *session);
+/* The connection may begin: a client says hello, once, as soon as there is a path. */
 void webrtc_conn_start(struct webrtc_conn *c, ns_t now);
 /* Makes the association, once; both sides begin it. Failures end the connection. */
 void webrtc_conn_associate(struct webrtc_conn *c, ns_t now);

@@ -19,6 +19,7 @@ int webrtc_data_tx_init(struct webrtc_data_tx *d, const struct agent_config *cfg
     memset(d, 0, sizeof *d);
     d->cfg = cfg;
     d->rec = rec;
+    d->stream = WEBRTC_DATA_CHANNEL;
     rv = bulk_source_new(&d->source, seed,
                          cfg->data == AGENT_DATA_FILE ? cfg->data_bytes : BULK_ENDLESS, room);
     if (rv) {
@@ -71,7 +72,7 @@ static int make_open(struct webrtc_data_tx *d)
     if (n < 0) {
         return n;
     }
-    record_put_named(d->rec, RECORD_EVENT, "data-start", d->now, WEBRTC_DATA_CHANNEL);
+    record_put_named(d->rec, RECORD_EVENT, "data-start", d->now, d->stream);
     d->started = true;
     d->len = (size_t)n;
     d->ppid = DCEP_PPID_DCEP;
@@ -113,7 +114,7 @@ int webrtc_data_tx_pump(struct webrtc_data_tx *d, struct webrtc_sctp *sctp, ns_t
                 return rv;
             }
         }
-        n = webrtc_sctp_write(sctp, WEBRTC_DATA_CHANNEL, d->ppid, d->message + d->written,
+        n = webrtc_sctp_write(sctp, d->stream, d->ppid, d->message + d->written,
                               d->len - d->written, now);
         if (n <= 0) {
             return 0; /* no room, or the association is over: its owner will see */
@@ -129,7 +130,7 @@ void webrtc_data_tx_stop(struct webrtc_data_tx *d, struct webrtc_sctp *sctp, ns_
     d->finished = true;
     if (d->started && !d->reset && webrtc_sctp_up(sctp)) {
         d->reset = true;
-        webrtc_sctp_reset(sctp, WEBRTC_DATA_CHANNEL, now);
+        webrtc_sctp_reset(sctp, d->stream, now);
     }
 }
 
@@ -142,20 +143,19 @@ void webrtc_data_tx_message_sent(struct webrtc_data_tx *d)
     }
     if (m->number == 0 && !d->first_sent) {
         d->first_sent = true;
-        record_put(d->rec, RECORD_FILE, d->now, WEBRTC_DATA_CHANNEL, 0,
+        record_put(d->rec, RECORD_FILE, d->now, d->stream, 0,
                    d->cfg->data == AGENT_DATA_FILE ? d->cfg->data_bytes : RECORD_NONE, RECORD_NONE,
                    RECORD_NONE);
     }
     if (m->number >= 0) {
         d->messages++;
         d->bytes += m->bytes;
-        record_put(d->rec, RECORD_MESSAGE_SENT, d->now, m->queued, WEBRTC_DATA_CHANNEL, m->number,
+        record_put(d->rec, RECORD_MESSAGE_SENT, d->now, m->queued, d->stream, m->number,
                    (int64_t)m->bytes);
     }
     if (m->last && bulk_source_done(d->source)) {
-        record_put(d->rec, RECORD_FILE, d->now, WEBRTC_DATA_CHANNEL, 1,
-                   bulk_source_bytes(d->source), (int64_t)bulk_source_digest(d->source),
-                   RECORD_NONE);
+        record_put(d->rec, RECORD_FILE, d->now, d->stream, 1, bulk_source_bytes(d->source),
+                   (int64_t)bulk_source_digest(d->source), RECORD_NONE);
     }
     d->head = m->next;
     d->tail = d->head ? d->tail : NULL;
@@ -167,15 +167,14 @@ void webrtc_data_tx_message(struct webrtc_data_tx *d, uint16_t stream, uint32_t 
 {
     struct dcep_open open;
 
-    if (stream == WEBRTC_DATA_CHANNEL && ppid == DCEP_PPID_DCEP &&
-        dcep_parse(&open, data, len) == DCEP_ACK) {
+    if (stream == d->stream && ppid == DCEP_PPID_DCEP && dcep_parse(&open, data, len) == DCEP_ACK) {
         d->confirmed = true;
     }
 }
 
 void webrtc_data_tx_reset(struct webrtc_data_tx *d, uint16_t stream)
 {
-    d->reset_done |= stream == WEBRTC_DATA_CHANNEL && d->reset;
+    d->reset_done |= stream == d->stream && d->reset;
 }
 
 bool webrtc_data_tx_delivered(const struct webrtc_data_tx *d, const struct webrtc_sctp *sctp)

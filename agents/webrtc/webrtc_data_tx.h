@@ -13,7 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The stream, even as the DTLS client's are (RFC 8832 section 6); also its name in records. */
+/* The stream, even as the DTLS client's are (RFC 8832 section 6); also its name in records. A DTLS
+ * server's is the next one. */
 #define WEBRTC_DATA_CHANNEL 0
 
 /* A message between being made and its last byte's leaving. */
@@ -28,6 +29,7 @@ struct webrtc_data_message {
 struct webrtc_data_tx {
     const struct agent_config *cfg;
     const struct record_sink *rec;
+    uint16_t stream; /* WEBRTC_DATA_CHANNEL, unless the owner says otherwise at once */
     struct bulk_source *source;
     struct webrtc_data_message *head, *tail;
     uint8_t *message; /* the one being written ... */

@@ -84,8 +84,7 @@ static const char *profile_name(enum webrtc_srtp_profile p)
 
 static int make_context(struct webrtc_dtls *d)
 {
-    d->ctx = wolfSSL_CTX_new(d->cfg.server ? wolfDTLSv1_2_server_method()
-                                           : wolfDTLSv1_2_client_method());
+    d->ctx = wolfSSL_CTX_new(wolfDTLSv1_2_method()); /* the session says which side it is */
     if (!d->ctx) {
         return ERR_NOMEM;
     }
@@ -209,6 +208,21 @@ static void complete(struct webrtc_dtls *d)
     }
 }
 
+/* Before the first step of the handshake only. */
+static void take_side(struct webrtc_dtls *d)
+{
+    if (d->cfg.server) {
+        wolfSSL_set_accept_state(d->ssl);
+    } else {
+        wolfSSL_set_connect_state(d->ssl);
+    }
+}
+
+void webrtc_dtls_set_server(struct webrtc_dtls *d, bool server)
+{
+    d->cfg.server = server;
+}
+
 static void negotiate(struct webrtc_dtls *d)
 {
     int rv = d->cfg.server ? wolfSSL_accept(d->ssl) : wolfSSL_connect(d->ssl);
@@ -232,6 +246,7 @@ void webrtc_dtls_start(struct webrtc_dtls *d, ns_t now)
     d->started = true;
     d->interval = RETRANSMIT_FIRST;
     d->retransmit = now + d->interval;
+    take_side(d);
     negotiate(d);
 }
 
@@ -297,6 +312,9 @@ void webrtc_dtls_recv(struct webrtc_dtls *d, const uint8_t *data, size_t len, ns
         read_records(d);
         d->in_len = 0;
         return;
+    }
+    if (!was_started) {
+        take_side(d);
     }
     d->started = true;
     negotiate(d);

@@ -45,6 +45,8 @@ void webrtc_dtls_free(struct webrtc_dtls *d);
 const uint8_t *webrtc_dtls_fingerprint(const struct webrtc_dtls *d);
 /* The only certificate to accept from the peer; without it, any valid one. Before the handshake. */
 void webrtc_dtls_expect(struct webrtc_dtls *d, const uint8_t fingerprint[TLS_FINGERPRINT_BYTES]);
+/* Changes the side given at first; before the handshake. */
+void webrtc_dtls_set_server(struct webrtc_dtls *d, bool server);
 /* A client says hello. */
 void webrtc_dtls_start(struct webrtc_dtls *d, ns_t now);
 /* One datagram of the peer. */

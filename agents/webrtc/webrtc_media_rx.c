@@ -23,6 +23,9 @@ int webrtc_media_rx_init(struct webrtc_media_rx *r, const struct agent_config *c
     r->cfg = cfg;
     r->rec = rec;
     r->ssrc = ssrc;
+    r->payload_type = PACKETIZER_PAYLOAD_TYPE;
+    r->rtx_payload_type = WEBRTC_MEDIA_RTX_PAYLOAD_TYPE;
+    r->twcc_id = WEBRTC_MEDIA_TWCC_ID;
     r->window_start = now;
     r->next_feedback = now;
     r->next_report = now;
@@ -39,6 +42,15 @@ int webrtc_media_rx_init(struct webrtc_media_rx *r, const struct agent_config *c
         webrtc_media_rx_fini(r);
     }
     return rv;
+}
+
+void webrtc_media_rx_foreign(struct webrtc_media_rx *r, uint8_t payload_type, uint8_t rtx,
+                             uint8_t twcc_id)
+{
+    r->foreign = true;
+    r->payload_type = payload_type;
+    r->rtx_payload_type = rtx;
+    r->twcc_id = twcc_id;
 }
 
 void webrtc_media_rx_fini(struct webrtc_media_rx *r)
@@ -63,10 +75,27 @@ static void measure(struct webrtc_media_rx *r, size_t ip_bytes, ns_t now)
     r->window_bytes += (int64_t)ip_bytes;
 }
 
+/* A packet that no playout understands. */
+static int count_foreign(struct webrtc_media_rx *r, const uint8_t *data, size_t len,
+                         int64_t datagram, ns_t arrival, ns_t now)
+{
+    struct rtp_packet p;
+
+    if (rtp_parse(&p, data, len) != 0) {
+        return ERR_MALFORMED;
+    }
+    r->foreign_packets++;
+    r->foreign_bytes += len;
+    record_put(r->rec, RECORD_RTP_RECEIVED, now, arrival, WEBRTC_MEDIA_FLOW,
+               rtp_unwrap16(&r->foreign_seqs, p.seq), (int64_t)p.timestamp, (int64_t)len, datagram);
+    return 0;
+}
+
 static int play(struct webrtc_media_rx *r, const uint8_t *data, size_t len, uint16_t seq,
                 int64_t datagram, ns_t arrival, ns_t now)
 {
-    int rv = playout_recv(r->playout, data, len, datagram, arrival, now);
+    int rv = r->foreign ? count_foreign(r, data, len, datagram, arrival, now)
+                        : playout_recv(r->playout, data, len, datagram, arrival, now);
 
     if (rv == ERR_MALFORMED) {
         r->rtp_malformed++;
@@ -83,7 +112,7 @@ static int take_again(struct webrtc_media_rx *r, struct rtp_packet *p, int64_t d
     uint8_t media[RTX_PACKET_BYTES_MAX];
     int n;
 
-    if (!r->known || rtx_restore(p, r->media_ssrc, PACKETIZER_PAYLOAD_TYPE) != 0) {
+    if (!r->known || rtx_restore(p, r->media_ssrc, r->payload_type) != 0) {
         r->padding++;
         return 0;
     }
@@ -122,15 +151,15 @@ int webrtc_media_rx_rtp(struct webrtc_media_rx *r, const uint8_t *data, size_t l
         return 0;
     }
     measure(r, ip_bytes, now);
-    if (twcc_extension_seq(&p, WEBRTC_MEDIA_TWCC_ID, &number)) {
+    if (twcc_extension_seq(&p, r->twcc_id, &number)) {
         twcc_receiver_recv(r->twcc, number, arrival);
     } else {
         r->unnumbered++;
     }
-    if (p.payload_type == PACKETIZER_PAYLOAD_TYPE) {
+    if (p.payload_type == r->payload_type) {
         return take_media(r, &p, data, len, datagram, arrival, now);
     }
-    if (p.payload_type == WEBRTC_MEDIA_RTX_PAYLOAD_TYPE) {
+    if (p.payload_type == r->rtx_payload_type) {
         return take_again(r, &p, datagram, arrival, now);
     }
     r->rtp_malformed++;
@@ -281,8 +310,8 @@ void webrtc_media_rx_counters(const struct webrtc_media_rx *r)
 
     playout_counters(r->playout, &p);
     nack_counters(r->nack, &n);
-    counter(r, "media-packets", p.packets);
-    counter(r, "media-bytes", p.bytes);
+    counter(r, "media-packets", p.packets + r->foreign_packets);
+    counter(r, "media-bytes", p.bytes + r->foreign_bytes);
     counter(r, "media-duplicates", p.duplicates);
     counter(r, "media-malformed", p.malformed);
     counter(r, "media-frames-complete", p.frames_complete);

@@ -23,6 +23,10 @@ struct webrtc_media_rx {
     struct twcc_receiver *twcc;
     struct nack *nack;
     struct rtpstat stat;
+    uint8_t payload_type, rtx_payload_type, twcc_id;
+    bool foreign; /* payloads are a real codec's: counted, but not played */
+    struct rtp_unwrap foreign_seqs;
+    uint64_t foreign_packets, foreign_bytes;
     uint32_t ssrc, media_ssrc; /* our own; the one of the media, once known */
     bool known, key_wanted;
 
@@ -39,6 +43,11 @@ struct webrtc_media_rx {
 /* ssrc: our own, random. Returns 0 or ERR_NOMEM. */
 int webrtc_media_rx_init(struct webrtc_media_rx *r, const struct agent_config *cfg,
                          const struct record_sink *rec, uint32_t ssrc, ns_t now);
+/* The media comes from a stack that is not ours: these are its numbers (RFC 8285: twcc_id is below
+ * 15), and its payloads have no descriptors of agents/media/packetizer.h. Before the first packet.
+ */
+void webrtc_media_rx_foreign(struct webrtc_media_rx *r, uint8_t payload_type, uint8_t rtx,
+                             uint8_t twcc_id);
 void webrtc_media_rx_fini(struct webrtc_media_rx *r);
 /* One RTP packet, opened; it came as datagram, of ip_bytes. Returns 0 or ERR_NOMEM. */
 int webrtc_media_rx_rtp(struct webrtc_media_rx *r, const uint8_t *data, size_t len,

@@ -98,11 +98,38 @@ static int make_parts(struct webrtc_media_tx *m, const struct agent_env *env, ns
     return rv;
 }
 
+static struct rtx_stream rtx_stream(uint64_t seed, uint32_t media_ssrc)
+{
+    struct rtx_stream s = {.payload_type = WEBRTC_MEDIA_RTX_PAYLOAD_TYPE};
+    struct prng p;
+
+    prng_init(&p, seed, "rtx");
+    s.ssrc = media_ssrc ^ (prng_u32(&p) | 1);
+    s.next_seq = (uint16_t)(prng_u32(&p) & 0x7fff);
+    return s;
+}
+
+void webrtc_media_tx_ssrcs(uint64_t seed, uint32_t *media, uint32_t *rtx)
+{
+    struct packetizer p;
+
+    packetizer_init(&p, seed, PACKET_BYTES_MAX);
+    *media = p.ssrc;
+    *rtx = rtx_stream(seed, p.ssrc).ssrc;
+}
+
+void webrtc_media_tx_numbers(struct webrtc_media_tx *m, uint8_t payload_type, uint8_t rtx,
+                             uint8_t twcc_id)
+{
+    m->payload_type = payload_type;
+    m->rtx.payload_type = rtx;
+    m->twcc_id = twcc_id;
+}
+
 int webrtc_media_tx_init(struct webrtc_media_tx *m, const struct agent_config *cfg,
                          const struct agent_env *env, size_t tag_bytes, ns_t now)
 {
     size_t room = (size_t)cfg->udp_payload_bytes - tag_bytes;
-    struct prng p;
     int rv;
 
     memset(m, 0, sizeof *m);
@@ -117,10 +144,9 @@ int webrtc_media_tx_init(struct webrtc_media_tx *m, const struct agent_config *c
     m->next_report = now;
     m->queue_epoch = now;
     packetizer_init(&m->packetizer, env->seed, m->packet_bytes_max);
-    prng_init(&p, env->seed, "rtx");
-    m->rtx = (struct rtx_stream){.ssrc = m->packetizer.ssrc ^ (prng_u32(&p) | 1),
-                                 .payload_type = WEBRTC_MEDIA_RTX_PAYLOAD_TYPE,
-                                 .next_seq = (uint16_t)(prng_u32(&p) & 0x7fff)};
+    m->payload_type = PACKETIZER_PAYLOAD_TYPE;
+    m->twcc_id = WEBRTC_MEDIA_TWCC_ID;
+    m->rtx = rtx_stream(env->seed, m->packetizer.ssrc);
     take_steps(m, now);
     rv = make_parts(m, env, now);
     if (rv) {
@@ -287,7 +313,7 @@ static int write_packet(struct webrtc_media_tx *m, struct rtp_packet *p, bool ag
     uint8_t number[TWCC_EXTENSION_BYTES];
 
     p->extension_count = 1;
-    twcc_extension(&p->extensions[0], WEBRTC_MEDIA_TWCC_ID, webrtc_sent_seq(&m->sent), number);
+    twcc_extension(&p->extensions[0], m->twcc_id, webrtc_sent_seq(&m->sent), number);
     return again ? rtx_write(&m->rtx, p, data, cap) : rtp_write(p, data, cap);
 }
 
@@ -362,6 +388,7 @@ static int poll_new(struct webrtc_media_tx *m, uint8_t *data, size_t cap,
     }
     n = rtp_parse(&p, q->data, q->len);
     if (n == 0) {
+        p.payload_type = m->payload_type;
         n = write_packet(m, &p, false, data, cap);
     }
     if (n > 0 && rtx_history_put(m->history, (uint16_t)q->seq, data, (size_t)n, now) != 0) {

@@ -57,6 +57,7 @@ struct webrtc_media_tx {
     ns_t queued_sum; /* of the times the queue's packets were queued, since queue_epoch */
     ns_t queue_epoch;
 
+    uint8_t payload_type, twcc_id;
     struct rtx_stream rtx;
     struct rtx_history *history;
     struct {
@@ -92,6 +93,12 @@ struct webrtc_media_tx {
  * ERR_CONFIG. */
 int webrtc_media_tx_init(struct webrtc_media_tx *m, const struct agent_config *cfg,
                          const struct agent_env *env, size_t tag_bytes, ns_t now);
+/* The numbers that a peer knows payloads and the header extension by (RFC 8285, one byte: twcc_id
+ * is below 15), when they are not our own; before the first frame. */
+void webrtc_media_tx_numbers(struct webrtc_media_tx *m, uint8_t payload_type, uint8_t rtx,
+                             uint8_t twcc_id);
+/* The sources that a seed leads to. */
+void webrtc_media_tx_ssrcs(uint64_t seed, uint32_t *media, uint32_t *rtx);
 void webrtc_media_tx_fini(struct webrtc_media_tx *m);
 ns_t webrtc_media_tx_deadline(const struct webrtc_media_tx *m, ns_t now);
 /* Encodes what is due, lets the rate control work. Returns 0 or ERR_NOMEM. */
