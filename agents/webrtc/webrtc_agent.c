@@ -15,6 +15,8 @@
 /* How long the sender waits for its last data to be acknowledged before it closes. */
 #define DRAIN_RTTS 6
 #define DRAIN_MIN (500 * NS_PER_MS)
+/* BYE is followed by the connection's end; should that get lost, nothing more will come. */
+#define BYE_PATIENCE NS_PER_S
 
 enum phase {
     PHASE_RUN,
@@ -41,7 +43,8 @@ struct webrtc_agent {
     ns_t drain_until, delivered;
     bool ended;      /* the receiver's media has been finished */
     bool unfinished; /* file-unfinished has been recorded */
-    bool bye;        /* the peer has said so */
+    ns_t bye_until;  /* the peer has said BYE and should have closed by then; NS_NEVER: not yet */
+    bool breach;     /* its messages were no transfer */
     int fatal;
 };
 
@@ -115,7 +118,9 @@ static void on_rtcp(void *ctx, const uint8_t *data, size_t len)
     struct webrtc_agent *w = ctx;
 
     if (!w->sender) {
-        w->bye |= webrtc_media_rx_rtcp(&w->media_rx, data, len, w->now);
+        if (webrtc_media_rx_rtcp(&w->media_rx, data, len, w->now)) {
+            w->bye_until = ns_min(w->bye_until, w->now + BYE_PATIENCE);
+        }
     } else if (w->running && w->has_media) {
         webrtc_media_tx_rtcp(&w->media_tx, data, len, w->now);
     }
@@ -138,8 +143,9 @@ static void on_message(void *ctx, uint16_t stream, uint32_t ppid, const uint8_t 
 
     if (w->sender) {
         webrtc_data_tx_message(&w->data_tx, stream, ppid, data, len);
-    } else if (webrtc_data_rx_message(&w->data_rx, stream, ppid, data, len, w->now) != 0) {
-        webrtc_conn_fail(&w->conn, "peer's data-channel messages are no transfer", w->now);
+    } else {
+        /* the association cannot be ended from within: after_event does */
+        w->breach |= webrtc_data_rx_message(&w->data_rx, stream, ppid, data, len, w->now) != 0;
     }
 }
 
@@ -262,13 +268,16 @@ static void note_unfinished(struct webrtc_agent *w)
     }
 }
 
-/* When the sender's configuration ends the run. */
+/* When the sender's configuration ends the run, or the peer's BYE does. */
 static ns_t end_time(const struct webrtc_agent *w)
 {
     ns_t t = w->cfg.duration;
 
-    if (!w->sender || w->phase != PHASE_RUN) {
+    if (w->phase != PHASE_RUN) {
         return NS_NEVER;
+    }
+    if (!w->sender) {
+        return w->bye_until;
     }
     if (w->cfg.data == AGENT_DATA_FILE) {
         if (w->delivered == NS_NEVER) {
@@ -306,6 +315,9 @@ static void advance(struct webrtc_agent *w)
 
 static int after_event(struct webrtc_agent *w)
 {
+    if (w->breach) {
+        webrtc_conn_fail(&w->conn, "peer's data-channel messages are no transfer", w->now);
+    }
     pump(w);
     send_reports(w);
     advance(w);
@@ -527,7 +539,7 @@ int webrtc_agent_new(struct agent **out, const struct agent_config *cfg,
     w->sender = cfg->role == AGENT_ROLE_SENDER;
     w->has_media = w->sender && cfg->media;
     w->has_data = w->sender && cfg->data != AGENT_DATA_NONE;
-    w->delivered = NS_NEVER;
+    w->delivered = w->bye_until = NS_NEVER;
     rv = webrtc_conn_init(&w->conn, &w->cfg, &w->env, &events, w, now);
     if (rv == 0 && !w->sender) {
         rv = init_receiver(w, now);

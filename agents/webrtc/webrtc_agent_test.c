@@ -66,6 +66,8 @@ static void call_and_file(int64_t srtp, int64_t sctp, int64_t loss_ppm)
                     loss_ppm ? NS_PER_S : 130 * NS_PER_MS);
     assert_true(n.seen[SENDER].rows[RECORD_RTT] > 5);
     assert_true(pair_counter(&n.seen[SENDER], "padding-packets") > 0); /* start-up probes */
+    assert_int_equal(pair_counter(&n.seen[SENDER], "sctp-packets-unsent"), 0);
+    assert_int_equal(pair_counter(&n.seen[RECEIVER], "sctp-packets-unsent"), 0);
     assert_int_equal(pair_counter(&n.seen[RECEIVER], "datagrams-forged"), 0);
     assert_int_equal(pair_counter(&n.seen[RECEIVER], "datagrams-garbage"), 0);
     assert_int_equal(pair_counter(&n.seen[RECEIVER], "unnumbered-packets"), 0);
@@ -133,6 +135,49 @@ static void test_data_only(void **state)
     assert_int_equal(n.seen[SENDER].rows[RECORD_RTP_SENT], 0);
     /* 1.6 s at 5 Mbit/s, and what slow start and its overshoot cost */
     assert_true(n.seen[RECEIVER].file_end < 4 * NS_PER_S);
+}
+
+/* Long before the data begins nobody takes the peer for dead. */
+static void test_idle_channel(void **state)
+{
+    struct agent_config c = file_config(10000);
+    struct pair n;
+
+    (void)state;
+    c.media = 0;
+    c.data_start = 100 * NS_PER_S;
+    pair_init(&n, &c, 20);
+    pair_run(&n, 200 * NS_PER_S);
+    expect_orderly(&n);
+    expect_file(&n, 10000);
+    pair_fini(&n);
+}
+
+static void watch_size(void *ctx, enum record_kind kind, const int64_t *v)
+{
+    int64_t *most = ctx;
+
+    if (kind == RECORD_PACKET_SENT && v[2] > *most) {
+        *most = v[2];
+    }
+}
+
+static void test_small_datagrams(void **state)
+{
+    struct agent_config c = file_config(200000);
+    int64_t most = 0;
+    struct pair n;
+
+    (void)state;
+    c.udp_payload_bytes = 1200;
+    pair_init(&n, &c, 21);
+    n.seen[SENDER].row = watch_size;
+    n.seen[SENDER].row_ctx = &most;
+    pair_run(&n, 60 * NS_PER_S);
+    expect_orderly(&n);
+    expect_file(&n, 200000);
+    pair_fini(&n);
+    assert_in_range(most, 1150, 1200);
 }
 
 static void test_endless_data_is_cut_off(void **state)
@@ -513,6 +558,31 @@ static void test_silent_peer(void **state)
     pair_fini(&n);
 }
 
+/* Drops the sender's DTLS records from the run's end on. */
+static void meddle_goodbye(struct pair *n, int from, struct dgram *d)
+{
+    if (from == SENDER && n->now >= 3 * NS_PER_S && d->data[0] < 64) {
+        d->len = 1;
+        d->data[0] = 255;
+    }
+}
+
+static void test_lost_goodbye(void **state)
+{
+    struct agent_config c = pair_config(SENDER);
+    struct pair n;
+
+    (void)state;
+    c.media = 1;
+    c.duration = 3 * NS_PER_S;
+    pair_init(&n, &c, 22);
+    n.meddle = meddle_goodbye;
+    pair_run(&n, 20 * NS_PER_S);
+    expect_orderly(&n); /* RTCP's BYE says it too */
+    assert_in_range(n.seen[RECEIVER].closed, 4 * NS_PER_S, 5 * NS_PER_S);
+    pair_fini(&n);
+}
+
 static void test_nobody_answers(void **state)
 {
     struct agent_config c = pair_config(SENDER);
@@ -537,6 +607,8 @@ int main(void)
         cmocka_unit_test(test_loss),
         cmocka_unit_test(test_media_only),
         cmocka_unit_test(test_data_only),
+        cmocka_unit_test(test_idle_channel),
+        cmocka_unit_test(test_small_datagrams),
         cmocka_unit_test(test_endless_data_is_cut_off),
         cmocka_unit_test(test_unfinished_file_is_said),
         cmocka_unit_test(test_steps),
@@ -552,6 +624,7 @@ int main(void)
         cmocka_unit_test(test_stun_checks),
         cmocka_unit_test(test_outage),
         cmocka_unit_test(test_silent_peer),
+        cmocka_unit_test(test_lost_goodbye),
         cmocka_unit_test(test_nobody_answers),
     };
 

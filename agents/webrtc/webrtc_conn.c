@@ -154,7 +154,9 @@ static void sctp_send(void *ctx, const uint8_t *data, size_t len, size_t user_by
     struct webrtc_conn *c = ctx;
 
     c->user_bytes = user_bytes;
-    webrtc_dtls_write(c->dtls, data, len); /* what fails is lost, and sent again */
+    if (webrtc_dtls_write(c->dtls, data, len) != 0 && !c->closing) {
+        c->unsent++; /* lost, and sent again */
+    }
     c->user_bytes = 0;
 }
 
@@ -528,12 +530,12 @@ static void say_goodbye(struct webrtc_conn *c, ns_t now)
 {
     struct tls_current *before = tls_current_enter(&c->current, now);
 
+    c->closing = true;
     webrtc_dtls_close(c->dtls); /* which also ends the association: its abort is not sent */
     if (c->sctp) {
         webrtc_sctp_abort(c->sctp, now);
     }
     tls_current_leave(before);
-    c->closing = true;
 }
 
 void webrtc_conn_close(struct webrtc_conn *c, ns_t rtt, ns_t now)
@@ -582,6 +584,7 @@ void webrtc_conn_counters(const struct webrtc_conn *c)
     counter(c, "datagrams-forged", c->forged);
     counter(c, "bytes-sent", c->bytes_out);
     counter(c, "bytes-received", c->bytes_in);
+    counter(c, "sctp-packets-unsent", c->unsent);
     counter(c, "stun-requests", c->ice.requests);
     counter(c, "stun-refused", c->ice.refused);
     counter(c, "dtls-records-discarded", webrtc_dtls_discarded(c->dtls));

@@ -204,6 +204,8 @@ static void complete(struct webrtc_dtls *d)
         fail(d, "peer did not agree on an SRTP profile", 0);
     } else {
         d->done = true;
+        /* it reckons with more overhead than a record has; webrtc_dtls_write keeps the limit */
+        wolfSSL_dtls_set_mtu(d->ssl, DATAGRAM_MAX);
         put_keylog(d);
     }
 }
