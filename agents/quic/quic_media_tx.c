@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "agents/quic/quic_media_tx.h"
 
+#include "agents/agent_media.h"
 #include "agents/base/err.h"
 #include "agents/quic/quic_agent.h"
 #include "agents/quic/quic_conn.h"
@@ -29,7 +30,6 @@
 /* A frame so many times the size that suits the rate was made before the rate collapsed, or too
  * soon after. */
 #define COLLAPSE 3
-#define RTP_OVERHEAD_BYTES (RTP_HEADER_BYTES + PACKETIZER_DESCRIPTOR_BYTES)
 
 static size_t framing_bytes(int64_t mapping)
 {
@@ -37,15 +37,6 @@ static size_t framing_bytes(int64_t mapping)
     case AGENT_MAPPING_STREAM_PER_PACKET: return STREAM_FRAMING_BYTES;
     case AGENT_MAPPING_STREAM_PER_FRAME: return FRAME_FRAMING_BYTES;
     default: return DATAGRAM_FRAMING_BYTES;
-    }
-}
-
-static enum encoder_mode encoder_mode(const struct agent_config *cfg)
-{
-    switch (cfg->encoder) {
-    case AGENT_ENCODER_CONSTANT: return ENCODER_CONSTANT;
-    case AGENT_ENCODER_TRACE: return ENCODER_TRACE;
-    default: return ENCODER_STATISTICAL;
     }
 }
 
@@ -65,21 +56,9 @@ static bps_t encoder_least(const struct agent_config *cfg)
 int quic_media_tx_init(struct quic_media_tx *m, const struct agent_config *cfg,
                        const struct agent_env *env, ns_t now)
 {
-    struct encoder_config ec = {.mode = encoder_mode(cfg),
-                                .fps = cfg->fps,
-                                .size_noise_ppm = cfg->size_noise_ppm,
-                                .interval_noise_ppm = cfg->interval_noise_ppm,
-                                .min_rate = encoder_least(cfg),
-                                .max_rate = cfg->max_rate,
-                                .start_rate = cfg->start_rate,
-                                .key_interval = cfg->key_interval,
-                                .overshoot_ppm = cfg->overshoot_ppm,
-                                .overshoot_time = cfg->overshoot_time,
-                                .trace = env->trace,
-                                .seed = env->seed,
-                                .start = ns_max(cfg->media_start, now),
-                                .stop = cfg->media_stop};
+    struct encoder_config ec = agent_media_encoder(cfg, env, now);
 
+    ec.min_rate = encoder_least(cfg);
     memset(m, 0, sizeof *m);
     m->cfg = cfg;
     m->rec = env->rec;
@@ -156,26 +135,25 @@ ns_t quic_media_tx_deadline(const struct quic_media_tx *m)
 
 /* ---- rates ---- */
 
-/* The overhead comes in whole packets per frame, so it is counted for a frame of the mean size. */
+static struct agent_media_packing packing(const struct quic_media_tx *m)
+{
+    return (struct agent_media_packing){.fps = m->cfg->fps,
+                                        .packet_bytes_max = m->packet_bytes_max,
+                                        .overhead_bytes = m->overhead_bytes};
+}
+
 bps_t quic_media_tx_payload_rate(const struct quic_media_tx *m, bps_t ip_rate)
 {
-    int64_t per_packet = (int64_t)m->overhead_bytes + RTP_OVERHEAD_BYTES;
-    int64_t full = (int64_t)(m->packet_bytes_max + m->overhead_bytes);
-    int64_t frame = ip_rate / (8 * m->cfg->fps);
-    int64_t packets = (frame + full - 1) / full;
-    int64_t payload = frame - packets * per_packet;
+    struct agent_media_packing p = packing(m);
 
-    return payload > 0 ? payload * 8 * m->cfg->fps : 0;
+    return agent_media_payload_rate(&p, ip_rate);
 }
 
 bps_t quic_media_tx_ip_rate(const struct quic_media_tx *m, bps_t payload_rate)
 {
-    int64_t per_packet = (int64_t)m->overhead_bytes + RTP_OVERHEAD_BYTES;
-    int64_t room = (int64_t)m->packet_bytes_max - RTP_OVERHEAD_BYTES;
-    int64_t frame = payload_rate / (8 * m->cfg->fps);
-    int64_t packets = (frame + room - 1) / room;
+    struct agent_media_packing p = packing(m);
 
-    return (frame + packets * per_packet) * 8 * m->cfg->fps;
+    return agent_media_ip_rate(&p, payload_rate);
 }
 
 void quic_media_tx_set_rate(struct quic_media_tx *m, bps_t rate, ns_t now)

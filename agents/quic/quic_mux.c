@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "agents/quic/quic_mux.h"
 
+#include "agents/agent_media.h"
 #include "agents/base/err.h"
 #include "agents/quic/quic_agent.h"
 #include "agents/quic/quic_mux_pace.h"
@@ -9,7 +10,6 @@
 #include "agents/quic/roq.h"
 #include "agents/rtp/rtp.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define BREAKER_PROBE_MIN (100 * NS_PER_MS)
@@ -43,32 +43,14 @@ void quic_mux_fini(struct quic_mux *m)
 
 /* ---- steps ---- */
 
-static const struct agent_step *next_step(const struct quic_mux *m)
-{
-    return m->steps_taken < m->cfg->step_count ? &m->cfg->steps[m->steps_taken] : NULL;
-}
-
 static ns_t step_deadline(const struct quic_mux *m)
 {
-    return m->running && next_step(m) ? next_step(m)->at : NS_NEVER;
+    return m->running ? agent_media_next_step(m->cfg, m->steps_taken) : NS_NEVER;
 }
 
-/* Changes the configuration by what is due. Returns whether anything was. */
 static bool take_steps(struct quic_mux *m, ns_t now)
 {
-    const struct agent_step *s = next_step(m);
-    char name[48];
-
-    if (!s || s->at > now) {
-        return false;
-    }
-    for (; s && s->at <= now; s = next_step(m)) {
-        agent_config_step(&m->live, s);
-        m->steps_taken++;
-        snprintf(name, sizeof name, "step-%s", agent_step_name(s->key));
-        record_put_named(m->env->rec, RECORD_EVENT, name, now, s->value);
-    }
-    return true;
+    return agent_media_take_steps(&m->live, &m->steps_taken, m->env->rec, now);
 }
 
 static void follow_steps(struct quic_mux *m, ns_t now)

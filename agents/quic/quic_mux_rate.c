@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "agents/quic/quic_mux_rate.h"
 
+#include "agents/agent_media.h"
 #include "agents/quic/quic_mux_pace.h"
 
 #include <math.h>
@@ -29,24 +30,6 @@ static bps_t ip_level(const struct quic_mux *m, double payload_rate)
     return (bps_t)(payload_rate * (payload + RATE_UDP_IP_OVERHEAD_BYTES) / payload);
 }
 
-/* The controller gets the widest limits that are to come: those in force are kept by the encoder.
- */
-static struct cc_config widest_limits(const struct agent_config *cfg)
-{
-    struct cc_config c = {
-        .start_rate = cfg->start_rate, .min_rate = cfg->min_rate, .max_rate = cfg->max_rate};
-
-    for (int64_t i = 0; i < cfg->step_count; i++) {
-        const struct agent_step *s = &cfg->steps[i];
-        if (s->key == AGENT_STEP_MIN_RATE && s->value < c.min_rate) {
-            c.min_rate = s->value;
-        } else if (s->key == AGENT_STEP_MAX_RATE && s->value > c.max_rate) {
-            c.max_rate = s->value;
-        }
-    }
-    return c;
-}
-
 static int start_controller(struct quic_mux *m, const struct cc_config *limits, ns_t now)
 {
     struct cc_config cfg = *limits;
@@ -62,7 +45,7 @@ static int start_controller(struct quic_mux *m, const struct cc_config *limits, 
 
 int quic_mux_rate_start(struct quic_mux *m, ns_t now)
 {
-    struct cc_config cfg = widest_limits(m->cfg);
+    struct cc_config cfg = agent_media_limits(m->cfg);
     int rv = 0;
 
     if (m->has_media) {

@@ -8,31 +8,13 @@
 #define QUEUE_TIME_MAX (2 * NS_PER_S)
 #define QUEUE_TIME_LEFT_MIN NS_PER_MS
 
-/* The controller gets the widest limits that are to come: those in force are kept by the encoder.
- */
-static struct cc_config widest_limits(const struct webrtc_media_tx *m)
-{
-    const struct agent_config *cfg = m->cfg;
-    struct cc_config c = {
-        .start_rate = cfg->start_rate, .min_rate = cfg->min_rate, .max_rate = cfg->max_rate};
-
-    for (int64_t i = 0; i < cfg->step_count; i++) {
-        const struct agent_step *s = &cfg->steps[i];
-        if (s->key == AGENT_STEP_MIN_RATE && s->value < c.min_rate) {
-            c.min_rate = s->value;
-        } else if (s->key == AGENT_STEP_MAX_RATE && s->value > c.max_rate) {
-            c.max_rate = s->value;
-        }
-    }
-    c.max_rate = webrtc_media_tx_ip_rate(m, c.max_rate);
-    return c;
-}
-
 int webrtc_media_rate_start(struct webrtc_media_tx *m, ns_t now)
 {
-    struct cc_config cfg = widest_limits(m);
-    int rv = cc_libwebrtc_new(&m->cc, &cfg, now);
+    struct cc_config cfg = agent_media_limits(m->cfg);
+    int rv;
 
+    cfg.max_rate = agent_media_ip_rate(&m->packing, cfg.max_rate);
+    rv = cc_libwebrtc_new(&m->cc, &cfg, now);
     if (rv == 0) {
         pacer_init(&m->pacer, m->cfg->start_rate, m->cfg->webrtc_pacing_burst, now);
         webrtc_media_rate_update(m, now);
@@ -77,7 +59,7 @@ static bps_t queue_rate(const struct webrtc_media_tx *m, ns_t now)
         return 0;
     }
     waited = now - m->queue_epoch - m->queued_sum / (ns_t)m->queue_count;
-    return rate_of((int64_t)(m->queue_bytes + m->queue_count * m->overhead_bytes),
+    return rate_of((int64_t)(m->queue_bytes + m->queue_count * m->packing.overhead_bytes),
                    ns_max(QUEUE_TIME_MAX - waited, QUEUE_TIME_LEFT_MIN));
 }
 
@@ -90,9 +72,9 @@ void webrtc_media_rate_update(struct webrtc_media_tx *m, ns_t now)
         return;
     }
     target = cc_target(m->cc);
-    least = webrtc_media_tx_ip_rate(m, m->cfg->min_rate);
+    least = agent_media_ip_rate(&m->packing, m->cfg->min_rate);
     m->media_rate = target > least ? target : least;
-    encoder_set_target(m->encoder, webrtc_media_tx_payload_rate(m, m->media_rate), now);
+    encoder_set_target(m->encoder, agent_media_payload_rate(&m->packing, m->media_rate), now);
     pace = part(m->media_rate, m->cfg->pacing_ppm);
     drain = queue_rate(m, now);
     pacer_set_rate(&m->pacer, pace > drain ? pace : drain, now);

@@ -5,7 +5,6 @@
 #include "agents/base/prng.h"
 #include "agents/webrtc/webrtc_media_rate.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,43 +12,19 @@
 #define PACKET_BYTES_MAX 1200
 /* RFC 8285, one-byte form: profile and length, one element of three bytes, one of padding. */
 #define EXTENSION_BYTES 8
-#define RTP_OVERHEAD_BYTES (RTP_HEADER_BYTES + PACKETIZER_DESCRIPTOR_BYTES)
 #define HISTORY_PACKETS 4096
 #define HISTORY_AGE (2 * NS_PER_S)
 #define PADDING_BYTES 224 /* of a padding-only packet, as libwebrtc's */
 #define RESEND_GAP_MIN (5 * NS_PER_MS)
 #define RESEND_WINDOW (500 * NS_PER_MS)
 
-/* ---- steps ---- */
-
-static const struct agent_step *next_step(const struct webrtc_media_tx *m)
-{
-    return m->steps_taken < m->cfg->step_count ? &m->cfg->steps[m->steps_taken] : NULL;
-}
-
-/* Changes the configuration by what is due. Returns whether anything was. */
-static bool take_steps(struct webrtc_media_tx *m, ns_t now)
-{
-    const struct agent_step *s = next_step(m);
-    char name[48];
-
-    if (!s || s->at > now) {
-        return false;
-    }
-    for (; s && s->at <= now; s = next_step(m)) {
-        agent_config_step(&m->live, s);
-        m->steps_taken++;
-        snprintf(name, sizeof name, "step-%s", agent_step_name(s->key));
-        record_put_named(m->rec, RECORD_EVENT, name, now, s->value);
-    }
-    return true;
-}
+/* ---- making it ---- */
 
 static void follow_steps(struct webrtc_media_tx *m, ns_t now)
 {
     bps_t max_rate = m->cfg->max_rate;
 
-    if (!take_steps(m, now)) {
+    if (!agent_media_take_steps(&m->live, &m->steps_taken, m->rec, now)) {
         return;
     }
     encoder_set_limits(m->encoder, m->cfg->min_rate, m->cfg->max_rate, now);
@@ -58,34 +33,9 @@ static void follow_steps(struct webrtc_media_tx *m, ns_t now)
     }
 }
 
-/* ---- making it ---- */
-
-static enum encoder_mode encoder_mode(const struct agent_config *cfg)
-{
-    switch (cfg->encoder) {
-    case AGENT_ENCODER_CONSTANT: return ENCODER_CONSTANT;
-    case AGENT_ENCODER_TRACE: return ENCODER_TRACE;
-    default: return ENCODER_STATISTICAL;
-    }
-}
-
 static int make_parts(struct webrtc_media_tx *m, const struct agent_env *env, ns_t now)
 {
-    const struct agent_config *cfg = m->cfg;
-    struct encoder_config ec = {.mode = encoder_mode(cfg),
-                                .fps = cfg->fps,
-                                .size_noise_ppm = cfg->size_noise_ppm,
-                                .interval_noise_ppm = cfg->interval_noise_ppm,
-                                .min_rate = cfg->min_rate,
-                                .max_rate = cfg->max_rate,
-                                .start_rate = cfg->start_rate,
-                                .key_interval = cfg->key_interval,
-                                .overshoot_ppm = cfg->overshoot_ppm,
-                                .overshoot_time = cfg->overshoot_time,
-                                .trace = env->trace,
-                                .seed = env->seed,
-                                .start = ns_max(cfg->media_start, now),
-                                .stop = cfg->media_stop};
+    struct encoder_config ec = agent_media_encoder(m->cfg, env, now);
     struct rtx_history_config hc = {.packets_max = HISTORY_PACKETS, .age_max = HISTORY_AGE};
     int rv = webrtc_sent_init(&m->sent);
 
@@ -136,18 +86,20 @@ int webrtc_media_tx_init(struct webrtc_media_tx *m, const struct agent_config *c
     m->live = *cfg;
     m->cfg = &m->live;
     m->rec = env->rec;
-    m->packet_bytes_max =
-        (room < PACKET_BYTES_MAX ? room : PACKET_BYTES_MAX) - EXTENSION_BYTES - RTX_OSN_BYTES;
-    m->overhead_bytes = EXTENSION_BYTES + tag_bytes + RATE_UDP_IP_OVERHEAD_BYTES;
+    m->packing = (struct agent_media_packing){
+        .fps = cfg->fps,
+        .packet_bytes_max =
+            (room < PACKET_BYTES_MAX ? room : PACKET_BYTES_MAX) - EXTENSION_BYTES - RTX_OSN_BYTES,
+        .overhead_bytes = EXTENSION_BYTES + tag_bytes + RATE_UDP_IP_OVERHEAD_BYTES};
     m->rate_recorded = NS_NEVER;
     m->recorded_state = m->probe_recorded = -1;
     m->next_report = now;
     m->queue_epoch = now;
-    packetizer_init(&m->packetizer, env->seed, m->packet_bytes_max);
+    packetizer_init(&m->packetizer, env->seed, m->packing.packet_bytes_max);
     m->payload_type = PACKETIZER_PAYLOAD_TYPE;
     m->twcc_id = WEBRTC_MEDIA_TWCC_ID;
     m->rtx = rtx_stream(env->seed, m->packetizer.ssrc);
-    take_steps(m, now);
+    agent_media_take_steps(&m->live, &m->steps_taken, m->rec, now);
     rv = make_parts(m, env, now);
     if (rv) {
         webrtc_media_tx_fini(m);
@@ -173,30 +125,6 @@ void webrtc_media_tx_fini(struct webrtc_media_tx *m)
     m->cc = NULL;
 }
 
-/* ---- rates ---- */
-
-/* The overhead comes in whole packets per frame, so it is counted for a frame of the mean size. */
-bps_t webrtc_media_tx_payload_rate(const struct webrtc_media_tx *m, bps_t ip_rate)
-{
-    int64_t per_packet = (int64_t)m->overhead_bytes + RTP_OVERHEAD_BYTES;
-    int64_t full = (int64_t)(m->packet_bytes_max + m->overhead_bytes);
-    int64_t frame = ip_rate / (8 * m->cfg->fps);
-    int64_t packets = (frame + full - 1) / full;
-    int64_t payload = frame - packets * per_packet;
-
-    return payload > 0 ? payload * 8 * m->cfg->fps : 0;
-}
-
-bps_t webrtc_media_tx_ip_rate(const struct webrtc_media_tx *m, bps_t payload_rate)
-{
-    int64_t per_packet = (int64_t)m->overhead_bytes + RTP_OVERHEAD_BYTES;
-    int64_t room = (int64_t)m->packet_bytes_max - RTP_OVERHEAD_BYTES;
-    int64_t frame = payload_rate / (8 * m->cfg->fps);
-    int64_t packets = (frame + room - 1) / room;
-
-    return (frame + packets * per_packet) * 8 * m->cfg->fps;
-}
-
 /* ---- frames to packets ---- */
 
 static int queue_packet(struct webrtc_media_tx *m, const struct packetizer_packet *rtp,
@@ -215,7 +143,7 @@ static int queue_packet(struct webrtc_media_tx *m, const struct packetizer_packe
     p->next = NULL;
     p->seq = rtp->seq;
     p->rtp_timestamp = rtp->rtp_timestamp;
-    p->frame_offset_bytes = rtp->frame_offset_bytes + index * (int64_t)m->overhead_bytes;
+    p->frame_offset_bytes = rtp->frame_offset_bytes + index * (int64_t)m->packing.overhead_bytes;
     p->queued = now;
     p->len = rtp->len;
     memcpy(p->data, rtp->data, rtp->len);
@@ -295,8 +223,8 @@ ns_t webrtc_media_tx_deadline(const struct webrtc_media_tx *m, ns_t now)
     if (m->cc) {
         t = ns_min(t, cc_deadline(m->cc));
     }
-    if (next_step(m) && !m->stopped) {
-        t = ns_min(t, next_step(m)->at);
+    if (!m->stopped) {
+        t = ns_min(t, agent_media_next_step(m->cfg, m->steps_taken));
     }
     if (has_packet(m)) {
         t = ns_min(t, ns_max(pacer_next(&m->pacer), now));
@@ -339,7 +267,7 @@ static int write_again(struct webrtc_media_tx *m, const uint8_t *kept, size_t ke
  * that asks without end must not starve new media. */
 static bool may_resend(struct webrtc_media_tx *m, size_t len, ns_t now)
 {
-    int64_t bytes = (int64_t)(len + m->overhead_bytes);
+    int64_t bytes = (int64_t)(len + m->packing.overhead_bytes);
 
     if (now - m->resend_window >= RESEND_WINDOW) {
         m->resend_window = now;

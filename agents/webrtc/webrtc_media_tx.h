@@ -5,7 +5,7 @@
 #ifndef AGENTS_WEBRTC_WEBRTC_MEDIA_TX_H
 #define AGENTS_WEBRTC_WEBRTC_MEDIA_TX_H
 
-#include "agents/agent.h"
+#include "agents/agent_media.h"
 #include "agents/cc/cc.h"
 #include "agents/cc/pacer.h"
 #include "agents/media/encoder.h"
@@ -49,8 +49,7 @@ struct webrtc_media_tx {
     const struct record_sink *rec;
     struct encoder *encoder;
     struct packetizer packetizer;
-    size_t packet_bytes_max; /* RTP packet as the packetizer makes it */
-    size_t overhead_bytes;   /* header extension, SRTP tag, UDP and IP */
+    struct agent_media_packing packing; /* overhead: header extension, SRTP tag, UDP and IP */
 
     struct webrtc_media_packet *head, *tail;
     size_t queue_count, queue_bytes;
@@ -120,9 +119,5 @@ size_t webrtc_media_tx_bye(const struct webrtc_media_tx *m, uint8_t *out, size_t
 void webrtc_media_tx_stop(struct webrtc_media_tx *m);
 bool webrtc_media_tx_drained(const struct webrtc_media_tx *m);
 void webrtc_media_tx_counters(const struct webrtc_media_tx *m);
-
-/* The encoder's rate behind a rate on the IP level, and back. */
-bps_t webrtc_media_tx_payload_rate(const struct webrtc_media_tx *m, bps_t ip_rate);
-bps_t webrtc_media_tx_ip_rate(const struct webrtc_media_tx *m, bps_t payload_rate);
 
 #endif
