@@ -10,7 +10,8 @@
 
 #include <cmocka.h>
 
-#include "agents/quic/quic_pair_test.h"
+#include "agents/agent_pair_test.h"
+#include "agents/quic/quic_agent.h"
 
 static struct agent_config file_config(int64_t bytes)
 {

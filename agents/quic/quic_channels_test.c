@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "agents/quic/quic_pair_test.h"
+#include "agents/agent_pair_test.h"
 
 #define MESSAGES_MAX 65536
 #define CHANNELS AGENT_CHANNELS_MAX

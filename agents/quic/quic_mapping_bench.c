@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "agents/quic/quic_pair_test.h"
+#include "agents/agent_pair_test.h"
 
 #define SEQS 65536
 #define DELAYS_MAX 400000

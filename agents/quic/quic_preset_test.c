@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "agents/quic/quic_pair_test.h"
+#include "agents/agent_pair_test.h"
 
 static struct agent_config call(int64_t preset, ns_t duration)
 {

@@ -10,13 +10,22 @@
 #include <cmocka.h>
 
 #include "agents/webrtc/stun.h"
-#include "agents/webrtc/webrtc_pair_test.h"
+#include "agents/agent_pair_test.h"
+#include "agents/webrtc/webrtc_agent.h"
 
 #define HANDSHAKE_SEEDS 200
 
+static struct agent_config webrtc_config(int role)
+{
+    struct agent_config c = pair_config(role);
+
+    c.stack = AGENT_STACK_WEBRTC;
+    return c;
+}
+
 static struct agent_config file_config(int64_t bytes)
 {
-    struct agent_config c = pair_config(SENDER);
+    struct agent_config c = webrtc_config(SENDER);
 
     c.media = 1;
     c.data = AGENT_DATA_FILE;
@@ -102,7 +111,7 @@ static void test_loss(void **state)
 
 static void test_media_only(void **state)
 {
-    struct agent_config c = pair_config(SENDER);
+    struct agent_config c = webrtc_config(SENDER);
     struct pair n;
 
     (void)state;
@@ -223,7 +232,7 @@ static void watch_rate(void *ctx, enum record_kind kind, const int64_t *v)
 
 static void test_steps(void **state)
 {
-    struct agent_config c = pair_config(SENDER);
+    struct agent_config c = webrtc_config(SENDER);
     bps_t most[2] = {0, 0};
     struct pair n;
 
@@ -246,7 +255,7 @@ static void test_steps(void **state)
 
 static void test_stop(void **state)
 {
-    struct agent_config c = pair_config(SENDER);
+    struct agent_config c = webrtc_config(SENDER);
     struct pair n;
 
     (void)state;
@@ -262,7 +271,7 @@ static void test_stop(void **state)
 /* The handshake survives loss: at least 199 of 200 seeds within the time an agent allows. */
 static void handshakes(int64_t loss_ppm)
 {
-    struct agent_config c = pair_config(SENDER);
+    struct agent_config c = webrtc_config(SENDER);
     int completed = 0;
 
     c.media = 1;
@@ -313,8 +322,8 @@ static void test_determinism(void **state)
         pair_run(&n, 100 * NS_PER_S);
         expect_orderly(&n);
         pair_fini(&n);
-        all[i][SENDER] = n.seen[SENDER].all;
-        all[i][RECEIVER] = n.seen[RECEIVER].all;
+        all[i][SENDER] = n.seen[SENDER].all_digest;
+        all[i][RECEIVER] = n.seen[RECEIVER].all_digest;
         pair_init(&n, &other, 9);
         pair_run(&n, 20 * NS_PER_S);
         pair_fini(&n);
@@ -327,7 +336,7 @@ static void test_determinism(void **state)
 
 static void test_expected_fingerprints(void **state)
 {
-    struct agent_config c = pair_config(SENDER);
+    struct agent_config c = webrtc_config(SENDER);
     struct pair n;
 
     (void)state;
@@ -345,7 +354,7 @@ static void test_expected_fingerprints(void **state)
 
 static void wrong_fingerprint(int who)
 {
-    struct agent_config c = pair_config(SENDER);
+    struct agent_config c = webrtc_config(SENDER);
     uint8_t other[TLS_FINGERPRINT_BYTES];
     struct pair n;
 
@@ -461,7 +470,7 @@ static void meddle_stranger(struct pair *n, int from, struct dgram *d)
 
 static void test_strangers_are_not_heard(void **state)
 {
-    struct agent_config c = pair_config(SENDER);
+    struct agent_config c = webrtc_config(SENDER);
     struct pair n;
 
     (void)state;
@@ -480,7 +489,7 @@ static void test_strangers_are_not_heard(void **state)
 /* A full ICE agent checks the path before and during a call. */
 static void test_stun_checks(void **state)
 {
-    struct agent_config c = pair_config(SENDER);
+    struct agent_config c = webrtc_config(SENDER);
     const char *ufrag, *pwd;
     uint8_t buf[AGENT_DATAGRAM_MAX];
     struct stun_message m = {.class = STUN_REQUEST,
@@ -542,7 +551,7 @@ static void test_outage(void **state)
 
 static void test_silent_peer(void **state)
 {
-    struct agent_config c = pair_config(SENDER);
+    struct agent_config c = webrtc_config(SENDER);
     struct pair n;
 
     (void)state;
@@ -569,7 +578,7 @@ static void meddle_goodbye(struct pair *n, int from, struct dgram *d)
 
 static void test_lost_goodbye(void **state)
 {
-    struct agent_config c = pair_config(SENDER);
+    struct agent_config c = webrtc_config(SENDER);
     struct pair n;
 
     (void)state;
@@ -585,7 +594,7 @@ static void test_lost_goodbye(void **state)
 
 static void test_nobody_answers(void **state)
 {
-    struct agent_config c = pair_config(SENDER);
+    struct agent_config c = webrtc_config(SENDER);
     struct pair n;
 
     (void)state;

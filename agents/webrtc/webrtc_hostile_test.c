@@ -16,9 +16,18 @@
 
 #include <cmocka.h>
 
-#include "agents/webrtc/webrtc_pair_test.h"
+#include "agents/agent_pair_test.h"
+#include "agents/webrtc/webrtc_agent.h"
 
 #define STEP NS_PER_MS
+
+static struct agent_config webrtc_config(int role)
+{
+    struct agent_config c = pair_config(role);
+
+    c.stack = AGENT_STACK_WEBRTC;
+    return c;
+}
 
 /* One real agent and one rogue connection, without delay between them. */
 struct rogue {
@@ -103,7 +112,7 @@ static void run(struct rogue *r, ns_t duration)
 
 static void rogue_init(struct rogue *r, int agent_role)
 {
-    struct agent_config cfg = pair_config(agent_role);
+    struct agent_config cfg = webrtc_config(agent_role);
     struct agent_env env = {.seed = 1, .random = pair_random, .epoch_s = 1700000000};
 
     memset(r, 0, sizeof *r);
@@ -111,6 +120,7 @@ static void rogue_init(struct rogue *r, int agent_role)
     prng_init(&r->keys[1], 1, "rogue");
     prng_init(&r->random, 1, "test");
     r->seen.everything = digest_new();
+    r->seen.datagrams = digest_new();
     r->sink = (struct record_sink){.put = pair_put, .ctx = &r->seen};
     env.ctx = &r->keys[0];
     env.rec = &r->sink;
@@ -119,7 +129,7 @@ static void rogue_init(struct rogue *r, int agent_role)
     cfg.data_bytes = 100000;
     cfg.linger = 1000 * NS_PER_S;
     assert_int_equal(agent_new(&r->agent, &cfg, &env, 0), 0);
-    r->cfg = pair_config(!agent_role);
+    r->cfg = webrtc_config(!agent_role);
     r->env = env;
     r->env.ctx = &r->keys[1];
     r->env.rec = NULL;
@@ -141,6 +151,7 @@ static void rogue_fini(struct rogue *r)
     webrtc_conn_fini(&r->conn);
     agent_free(r->agent);
     digest_free(r->seen.everything);
+    digest_free(r->seen.datagrams);
 }
 
 static void write_message(struct rogue *r, uint16_t stream, uint32_t ppid, const void *data,
@@ -257,7 +268,7 @@ static void test_association_aborted(void **state)
     webrtc_sctp_abort(r.conn.sctp, r.now);
     run(&r, NS_PER_S);
     assert_false(agent_done(r.agent)); /* the call goes on */
-    assert_true(r.seen.rtp_first > 0);
+    assert_true(r.seen.rtp_packets > 0);
     agent_stop(r.agent, r.now);
     run(&r, 2 * NS_PER_S);
     assert_true(agent_done(r.agent));
@@ -340,7 +351,7 @@ static void test_bad_rtcp(void **state)
         rtcp(&r, data, 4 * words);
         assert_false(agent_done(r.agent));
     }
-    assert_true(r.seen.rtp_first > 0);
+    assert_true(r.seen.rtp_packets > 0);
     rogue_fini(&r);
     assert_true(pair_counter(&r.seen, "rtcp-malformed") +
                     pair_counter(&r.seen, "feedbacks-malformed") >
@@ -355,7 +366,7 @@ static void test_nack_storm(void **state)
 
     (void)state;
     rogue_init(&r, SENDER);
-    first = r.seen.rtp_first;
+    first = r.seen.rtp_packets;
     for (int i = 0; i < 500; i++) {
         uint8_t data[1200];
         struct buf_writer w = buf_writer_init(data, sizeof data);
@@ -371,7 +382,7 @@ static void test_nack_storm(void **state)
         rtcp(&r, data, buf_len(&w));
     }
     assert_false(agent_done(r.agent));
-    assert_true(r.seen.rtp_first > first + 50); /* new media still goes out */
+    assert_true(r.seen.rtp_packets > first + 50); /* new media still goes out */
     assert_true(r.seen.rtp_again > 0);
     rogue_fini(&r);
     assert_true(pair_counter(&r.seen, "media-resend-refused") > 0);

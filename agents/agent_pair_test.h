@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Two agents back to back over a small bottleneck in virtual time, for tests and benchmarks of this
- * room. Include it after cmocka.h. */
-#ifndef AGENTS_QUIC_QUIC_PAIR_TEST_H
-#define AGENTS_QUIC_QUIC_PAIR_TEST_H
+/* Two agents back to back over a small bottleneck in virtual time, for tests and benchmarks of the
+ * stacks. Include it after cmocka.h. */
+#ifndef AGENTS_AGENT_PAIR_TEST_H
+#define AGENTS_AGENT_PAIR_TEST_H
 
 #include "agents/agent.h"
 #include "agents/base/digest.h"
 #include "agents/base/heap.h"
 #include "agents/base/prng.h"
-#include "agents/quic/quic_agent.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,10 +29,11 @@ struct pair_seen {
     ns_t queue_wait_max; /* of RTP, beyond what its frame's earlier packets need */
     ns_t queue_wait_from;
     int64_t frames_complete, frames_incomplete;
-    int64_t rtp_packets, rtp_bytes, padding_bytes;
+    int64_t rtp_packets, rtp_again, rtp_bytes, padding_bytes; /* again: rows of repetitions */
     bps_t target_last;
-    struct digest *datagrams; /* over time and digest of every datagram sent */
-    uint64_t sent_digest;
+    struct digest *datagrams;  /* over time and digest of every datagram sent */
+    struct digest *everything; /* over all rows */
+    uint64_t sent_digest, all_digest;
     struct {
         char name[40];
         int64_t value;
@@ -57,6 +57,8 @@ struct pair {
     int64_t loss_ppm;
     ns_t outage_from, outage_to;
     int drop_next; /* so many of the sender's next large datagrams get lost */
+    /* Sees every datagram before the path takes it, and may change it. NULL for none. */
+    void (*meddle)(struct pair *n, int from, struct dgram *d);
 };
 
 struct pair_parcel {
@@ -106,6 +108,7 @@ PAIR_UNUSED static void pair_seen_rtp(struct pair_seen *s, const int64_t *v)
     ns_t spread = rate_duration(v[10], v[9]);
 
     s->rtp_packets += v[8];
+    s->rtp_again += !v[8];
     if (v[8] && v[0] >= s->queue_wait_from) {
         s->queue_wait_max = ns_max(s->queue_wait_max, v[0] - v[1] - spread);
     }
@@ -117,6 +120,7 @@ PAIR_UNUSED static void pair_put(void *ctx, enum record_kind kind, const char *n
     struct pair_seen *s = ctx;
 
     s->rows[kind]++;
+    digest_update(s->everything, v, record_columns(kind) * sizeof *v);
     switch (kind) {
     case RECORD_EVENT: pair_seen_event(s, name, v); break;
     case RECORD_COUNTER: pair_seen_counter(s, name, v[0]); break;
@@ -170,7 +174,11 @@ PAIR_UNUSED static void pair_init_timestamps(struct pair *n, const struct agent_
     struct agent_config cfg[2] = {*sender, pair_config(RECEIVER)};
     static const char *const stream[2] = {"sender", "receiver"};
 
+    cfg[RECEIVER].stack = sender->stack;
     cfg[RECEIVER].preset = sender->preset;
+    cfg[RECEIVER].webrtc_srtp = sender->webrtc_srtp;
+    cfg[RECEIVER].webrtc_sctp = sender->webrtc_sctp;
+    cfg[RECEIVER].webrtc_feedback_interval = sender->webrtc_feedback_interval;
     cfg[RECEIVER].rtcp = sender->rtcp;
     cfg[RECEIVER].timestamps_per_ack = timestamps;
     memset(n, 0, sizeof *n);
@@ -184,11 +192,12 @@ PAIR_UNUSED static void pair_init_timestamps(struct pair *n, const struct agent_
         struct agent_env env = {.seed = seed, .random = pair_random, .epoch_s = 1700000000};
         n->seen[i].intact = n->seen[i].file_end = -1;
         n->seen[i].datagrams = digest_new();
+        n->seen[i].everything = digest_new();
         n->sinks[i] = (struct record_sink){.put = pair_put, .ctx = &n->seen[i]};
         prng_init(&n->keys[i], seed, stream[i]);
         env.ctx = &n->keys[i];
         env.rec = &n->sinks[i];
-        assert_int_equal(quic_agent_new(&n->agent[i], &cfg[i], &env, 0), 0);
+        assert_int_equal(agent_new(&n->agent[i], &cfg[i], &env, 0), 0);
     }
 }
 
@@ -208,7 +217,9 @@ PAIR_UNUSED static void pair_fini(struct pair *n)
     for (int i = 0; i < 2; i++) {
         agent_free(n->agent[i]);
         n->seen[i].sent_digest = digest_value(n->seen[i].datagrams);
+        n->seen[i].all_digest = digest_value(n->seen[i].everything);
         digest_free(n->seen[i].datagrams);
+        digest_free(n->seen[i].everything);
     }
 }
 
@@ -241,6 +252,9 @@ PAIR_UNUSED static void pair_poll_all(struct pair *n)
     for (int i = 0; i < 2; i++) {
         struct dgram d = {.data = buf};
         while (agent_poll(n->agent[i], &d, n->now) == 1) {
+            if (n->meddle) {
+                n->meddle(n, i, &d);
+            }
             pair_carry(n, i, &d);
         }
     }
