@@ -200,6 +200,7 @@ static void test_pairs_of_a_grid(void **state)
     assert_int_equal(x->p.pair_count, 2);
     assert_true(x->p.pairs[0].cells[0] == 1 && x->p.pairs[0].cells[1] == 0);
     assert_true(x->p.pairs[1].cells[0] == 2 && x->p.pairs[1].cells[1] == 3);
+    assert_string_equal(x->p.pairs[1].label, "path.rate=5mbit"); /* and no stack */
     d = json_object_get(x->summary, "differences");
     assert_int_equal(json_array_size(d), 2);
     assert_true(difference_get(x->summary, 0, "file_time_s", "whole").mean == -1);
@@ -215,6 +216,7 @@ static void test_other_stacks(void **state)
     fake(x, "b-1", (struct faked){"new", "\"stack\":\"new\"", 1, 1, 2, false});
     load(x);
     assert_int_equal(x->p.pair_count, 1);
+    assert_string_equal(x->p.pairs[0].label, "");
     assert_string_equal(plan_results_stack(&x->p, x->p.pairs[0].cells[0]), "old");
     assert_true(difference_get(x->summary, 0, "file_time_s", "whole").mean == 1);
 }

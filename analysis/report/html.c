@@ -219,7 +219,7 @@ static void put_expect_list(FILE *f, const json_t *list, const char *key)
 static void put_expect(struct page *g)
 {
     json_t *list = json_object_get(g->summary, "expect"), *o;
-    size_t unmet = 0, i;
+    size_t unmet = 0, unjudged = 0, i;
 
     if (json_array_size(list) == 0) {
         return;
@@ -227,14 +227,19 @@ static void put_expect(struct page *g)
     json_array_foreach(list, i, o)
     {
         unmet += json_is_false(json_object_get(o, "ok"));
+        unjudged += json_is_null(json_object_get(o, "ok"));
     }
     fprintf(g->f, "<h2>Expectations</h2>\n<p class=\"%s\">", unmet ? "bad" : "ok");
     if (unmet) {
-        fprintf(g->f, "%zu of the scenario's %zu expectations not met.</p>\n", unmet,
+        fprintf(g->f, "%zu of the scenario's %zu expectations not met", unmet,
                 json_array_size(list));
     } else {
-        fputs("No expectation of the scenario failed.</p>\n", g->f);
+        fputs("No expectation of the scenario failed", g->f);
     }
+    if (unjudged) {
+        fprintf(g->f, "; %zu of %zu not judged", unjudged, json_array_size(list));
+    }
+    fputs(".</p>\n", g->f);
     put_expect_list(g->f, list, "name");
     json_array_foreach(list, i, o)
     {
@@ -406,9 +411,11 @@ static void put_facts(struct page *g, const json_t *doc)
         if (json_is_integer(json_object_get(data, "bytes"))) {
             fprintf(g->f, " of %g MB", json_number_value(json_object_get(data, "bytes")) / 1e6);
         }
-        fprintf(g->f, " from %g s; media's share meanwhile %g %%",
-                json_number_value(json_object_get(data, "start_ns")) / 1e9,
-                json_number_value(json_object_get(doc, "share_ppm")) / 1e4);
+        fprintf(g->f, " from %g s", json_number_value(json_object_get(data, "start_ns")) / 1e9);
+        if (!stack || strcmp(stack, "webrtc") != 0) {
+            fprintf(g->f, "; media's share meanwhile %g %%",
+                    json_number_value(json_object_get(doc, "share_ppm")) / 1e4);
+        }
     }
     fputs(".</p>\n", g->f);
     if (plan_results_is_prototype(doc)) {

@@ -17,9 +17,9 @@ static void put_head(FILE *f, const struct plan_results *p, const struct plan_re
     fputs(" and ", f);
     html_text_put(f, second);
     fputs(" side by side", f);
-    if (p->pair_count > 1) {
+    if (*pair->label) {
         fputs(": ", f);
-        html_text_put(f, a->label);
+        html_text_put(f, pair->label);
     }
     fputs("</h2>\n<div class=\"scroll\"><table class=\"wide\"><tr><th>metric</th><th>", f);
     html_text_put(f, first);

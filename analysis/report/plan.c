@@ -195,6 +195,17 @@ static json_t *params_of(const json_t *doc)
     return params;
 }
 
+static void put_label(char *out, size_t *used, const char *key, const json_t *value)
+{
+    char *text = json_is_string(value) ? strdup(json_string_value(value))
+                                       : json_dumps(value, JSON_ENCODE_ANY);
+    int n = snprintf(out + *used, PLAN_LABEL_MAX - *used, "%s%s%s%s", *used ? " " : "",
+                     key ? key : "", key ? "=" : "", text ? text : "?");
+
+    free(text);
+    *used += n < 0 ? 0 : (size_t)n;
+}
+
 /* The values of the grid's keys; without a grid the stack and the path. */
 static void label_of(char *out, const json_t *doc, const json_t *params)
 {
@@ -205,13 +216,7 @@ static void label_of(char *out, const json_t *doc, const json_t *params)
     out[0] = '\0';
     json_object_foreach(cell, key, value)
     {
-        char *text = json_is_string(value) ? strdup(json_string_value(value))
-                                           : json_dumps(value, JSON_ENCODE_ANY);
-        int n =
-            snprintf(out + used, PLAN_LABEL_MAX - used, "%s%s", used ? " " : "", text ? text : "?");
-
-        free(text);
-        used += n < 0 ? 0 : (size_t)n;
+        put_label(out, &used, NULL, value);
         if (used >= PLAN_LABEL_MAX) {
             return;
         }
@@ -223,6 +228,22 @@ static void label_of(char *out, const json_t *doc, const json_t *params)
                  json_number_value(json_object_get(params, "delay_ms")));
     } else if (used == 0) {
         snprintf(out, PLAN_LABEL_MAX, "unreadable");
+    }
+}
+
+/* What both cells of a pair have of the grid, with its keys; empty where that is nothing. */
+static void pair_label(char *out, const json_t *doc)
+{
+    json_t *value;
+    const char *key;
+    size_t used = 0;
+
+    out[0] = '\0';
+    json_object_foreach(json_object_get(doc, "cell"), key, value)
+    {
+        if (strcmp(key, "stack") && used < PLAN_LABEL_MAX) {
+            put_label(out, &used, key, value);
+        }
     }
 }
 
@@ -308,7 +329,8 @@ static int add_pair(struct plan_results *p, size_t a, size_t b)
         return ERR_NOMEM;
     }
     p->pairs = more;
-    more[p->pair_count++] = (struct plan_result_pair){{turned ? b : a, turned ? a : b}};
+    more[p->pair_count] = (struct plan_result_pair){.cells = {turned ? b : a, turned ? a : b}};
+    pair_label(more[p->pair_count++].label, p->runs[p->cells[a].shown].doc);
     return 0;
 }
 

@@ -29,6 +29,7 @@ struct plan_result_cell {
  * second, else they are in the order of the plan. */
 struct plan_result_pair {
     size_t cells[2];
+    char label[PLAN_LABEL_MAX]; /* "path.rate=1mbit share=0.3"; empty where only the stack varies */
 };
 
 struct plan_results {

@@ -14,7 +14,8 @@
 #define COLUMNS 100
 #define VERDICT_WIDTH 8
 #define TEXT_BYTES 600
-#define PAIRS_MAX 4 /* more of them are left to the report */
+#define PAIRS_MAX 4    /* more of them are left to the report */
+#define RUNS_ENOUGH 10 /* for a bootstrap that is not too narrow */
 #define ROW_LABEL_WIDTH 34
 
 static void put(FILE *out, int width, double v, int decimals)
@@ -130,8 +131,8 @@ static void put_pair_head(FILE *out, const struct plan_results *p, const struct 
     const struct plan_result_cell *a = &p->cells[q->cells[0]], *b = &p->cells[q->cells[1]];
     char title[DIFFERENCE_TEXT_BYTES];
 
-    if (!is_one_pair(p)) {
-        fprintf(out, "%s\n", a->label);
+    if (!is_one_pair(p) && *q->label) {
+        fprintf(out, "%s\n", q->label);
     }
     snprintf(title, sizeof title, "%.12s - %.12s", second, first);
     fprintf(out, "%-*s%10.10s%10.10s%16s%22s\n", ROW_LABEL_WIDTH, "", first, second, title,
@@ -188,8 +189,9 @@ static void put_pairs(FILE *out, const struct plan_results *p, const json_t *sum
     } else if (p->pair_count) {
         snprintf(text, sizeof text,
                  "Differences: run by run on equal seeds; intervals: bootstrap of them, %d "
-                 "resamples.",
-                 DIFFERENCE_RESAMPLES);
+                 "resamples%s.",
+                 DIFFERENCE_RESAMPLES,
+                 most < RUNS_ENOUGH ? ", too narrow with fewer than ten runs" : "");
         put_wrapped(out, 0, text);
         fputc('\n', out);
     }
@@ -218,16 +220,21 @@ static void put_invalid(FILE *out, const struct plan_results *p)
     }
 }
 
+/* Expectations of cells that options have taken away are counted only. */
 static void put_expect(FILE *out, const json_t *summary)
 {
     json_t *list = json_object_get(summary, "expect"), *e;
-    size_t i;
+    size_t i, without_cell = 0;
 
     json_array_foreach(list, i, e)
     {
         json_t *ok = json_object_get(e, "ok");
         char text[TEXT_BYTES];
 
+        if (json_array_size(json_object_get(e, "checks")) == 0) {
+            without_cell++;
+            continue;
+        }
         fprintf(out, "%-*s", VERDICT_WIDTH,
                 json_is_true(ok)    ? "ok"
                 : json_is_false(ok) ? "FAILED"
@@ -235,6 +242,10 @@ static void put_expect(FILE *out, const json_t *summary)
         snprintf(text, sizeof text, "%s: %s", json_string_value(json_object_get(e, "name")),
                  json_string_value(json_object_get(e, "detail")));
         put_wrapped(out, VERDICT_WIDTH, text);
+    }
+    if (without_cell > 0) {
+        fprintf(out, "%-*s%zu of %zu not judged: options left no cell they speak of\n",
+                VERDICT_WIDTH, "-", without_cell, json_array_size(list));
     }
     if (json_array_size(list) > 0) {
         fputc('\n', out);
