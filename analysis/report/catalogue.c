@@ -11,7 +11,8 @@ const struct catalogue_entry catalogue[] = {
      "From the first byte of the file sent to the last byte received."},
     {"file_time_ratio", "File time over ideal", "", 1, 3, 0,
      "File time divided by the ideal: file bits x (Ethernet bytes / file bytes of a full packet) / "
-     "((1 - media share) x link rate)."},
+     "((1 - media share) x link rate). Stack webrtc keeps no share: there it is the time beside "
+     "that of a stack which does, and may be below 1."},
     {"file_goodput_bps", "File goodput", "Mbit/s", MBIT, 3, 0,
      "Application bytes of the file (or of the endless flow's messages) per second of the "
      "transfer."},
@@ -39,7 +40,10 @@ const struct catalogue_entry catalogue[] = {
     {"media_late_ratio", "Frames late", "%", PERCENT, 2, 0,
      "Frames that were incomplete at their playout time, among all frames; the last second of the "
      "run is left out."},
-    {"media_freeze_s", "Freezes", "s", 1, 2, 0, "Total time the playout stood still."},
+    {"media_freeze_s", "Freezes", "s", 1, 2, 0,
+     "Sum of the intervals between two played frames that are at least three times as long as up "
+     "to 30 before it are on average, and at least 150 ms longer (freezeCount of WebRTC's "
+     "getStats). A late frame is played when it is complete."},
     {"queue_delay_ms", "Queueing on the path", "ms", 1, 1, 1,
      "Per captured packet sender to receiver, one-way delay minus the smallest of the run."},
     {"link_utilisation_ratio", "Link use", "%", PERCENT, 1, 0,
