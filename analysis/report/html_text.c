@@ -30,6 +30,7 @@ const char html_text_style[] =
     "code{font:.9em ui-monospace,'DejaVu Sans Mono',monospace}\n"
     "details{margin:.75rem 0}summary{cursor:pointer;color:#0072b2}\n"
     ".scroll{overflow-x:auto}\n"
+    "@media (max-width:40rem){body{padding:.75rem}th,td{padding:.3rem}}\n"
     "@media print{body{max-width:none;padding:0;font-size:11pt}h2{break-after:avoid}"
     "figure,tr{break-inside:avoid}summary{display:none}.scroll{overflow:visible}}\n";
 
