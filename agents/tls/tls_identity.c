@@ -163,11 +163,14 @@ bool tls_identity_accept(void *store, const uint8_t *wanted)
     const WOLFSSL_X509_STORE_CTX *s = store;
     uint8_t digest[TLS_FINGERPRINT_BYTES];
 
-    if (s->totalCerts != 1 || !self_signed(s->certs[0].buffer, s->certs[0].length)) {
+    if (s->totalCerts != 1) {
         return false;
     }
-    return !wanted || (wc_Sha256Hash(s->certs[0].buffer, s->certs[0].length, digest) == 0 &&
-                       memcmp(digest, wanted, sizeof digest) == 0);
+    if (!wanted) {
+        return self_signed(s->certs[0].buffer, s->certs[0].length);
+    }
+    return wc_Sha256Hash(s->certs[0].buffer, s->certs[0].length, digest) == 0 &&
+           memcmp(digest, wanted, sizeof digest) == 0;
 }
 
 /* ---- key log ---- */

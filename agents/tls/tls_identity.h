@@ -20,8 +20,9 @@ void tls_library_close(void);
 /* Makes a P-256 key and a self-signed certificate, valid from now on, and puts them into ctx, a
  * WOLFSSL_CTX. Returns 0, ERR_NOMEM or ERR_CRYPTO. */
 int tls_identity_install(void *ctx, uint8_t fingerprint[TLS_FINGERPRINT_BYTES]);
-/* For a verify callback: is what the peer sent (a WOLFSSL_X509_STORE_CTX) one certificate, signed
- * by its own key, valid now and, unless wanted is NULL, the one with that fingerprint? */
+/* For a verify callback: is what the peer sent (a WOLFSSL_X509_STORE_CTX) one certificate, and the
+ * one with the wanted fingerprint? That says all then (RFC 8122 section 6.2), whatever its dates
+ * and signer. wanted may be NULL: it must be valid now and signed by its own key. */
 bool tls_identity_accept(void *store, const uint8_t *wanted);
 /* Writes "LABEL <client random> <secret>" in hex into line, as NSS key logs have it. Returns false
  * when it does not fit. */

@@ -70,9 +70,7 @@ static void fail(struct webrtc_agent *w, int code)
 
 static int start_flows(struct webrtc_agent *w)
 {
-    size_t tag = webrtc_srtp_tag_bytes(w->cfg.webrtc_srtp == AGENT_SRTP_AES128_CM_SHA1_80
-                                           ? WEBRTC_SRTP_AES128_CM_SHA1_80
-                                           : WEBRTC_SRTP_AEAD_AES_128_GCM);
+    size_t tag = webrtc_srtp_tag_bytes(webrtc_dtls_profile(w->conn.dtls));
     int rv = 0;
 
     if (w->has_media) {

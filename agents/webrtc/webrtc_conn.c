@@ -262,6 +262,7 @@ int webrtc_conn_agree(struct webrtc_conn *c, const struct webrtc_session *sessio
     c->wait_until = NS_NEVER;
     c->server = session->dtls_server;
     webrtc_dtls_set_server(c->dtls, c->server);
+    webrtc_dtls_any_profile(c->dtls);
     webrtc_dtls_expect(c->dtls, session->peer_fingerprint);
     return 0;
 }
@@ -317,7 +318,7 @@ static void establish(struct webrtc_conn *c, ns_t now)
     int rv = webrtc_dtls_keys(c->dtls, keys);
 
     if (rv > 0) {
-        rv = webrtc_srtp_new(&c->srtp, profile(c), keys, (size_t)rv, !c->server);
+        rv = webrtc_srtp_new(&c->srtp, webrtc_dtls_profile(c->dtls), keys, (size_t)rv, !c->server);
     }
     memset(keys, 0, sizeof keys);
     if (rv) {

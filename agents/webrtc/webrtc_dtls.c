@@ -26,7 +26,7 @@
 struct webrtc_dtls {
     struct webrtc_dtls_config cfg;
     uint8_t fingerprint[TLS_FINGERPRINT_BYTES], expected[TLS_FINGERPRINT_BYTES];
-    bool has_expected, wrong_certificate, certificate_seen;
+    bool has_expected, wrong_certificate, certificate_seen, any_profile;
     bool started, done, closing, closed;
     char error[160];
     WOLFSSL_CTX *ctx;
@@ -80,6 +80,12 @@ static int verify_cb(int preverified, WOLFSSL_X509_STORE_CTX *store)
 static const char *profile_name(enum webrtc_srtp_profile p)
 {
     return p == WEBRTC_SRTP_AEAD_AES_128_GCM ? "SRTP_AEAD_AES_128_GCM" : "SRTP_AES128_CM_SHA1_80";
+}
+
+static enum webrtc_srtp_profile other_profile(enum webrtc_srtp_profile p)
+{
+    return p == WEBRTC_SRTP_AEAD_AES_128_GCM ? WEBRTC_SRTP_AES128_CM_SHA1_80
+                                             : WEBRTC_SRTP_AEAD_AES_128_GCM;
 }
 
 static int make_context(struct webrtc_dtls *d)
@@ -197,6 +203,10 @@ static void complete(struct webrtc_dtls *d)
 {
     const WOLFSSL_SRTP_PROTECTION_PROFILE *p = wolfSSL_get_selected_srtp_profile(d->ssl);
 
+    if (p && d->any_profile && p->id == other_profile(d->cfg.profile)) {
+        d->cfg.profile = other_profile(d->cfg.profile);
+    }
+
     d->retransmit = NS_NEVER;
     if (!d->certificate_seen) {
         fail(d, "peer showed no certificate", 0);
@@ -208,6 +218,21 @@ static void complete(struct webrtc_dtls *d)
         wolfSSL_dtls_set_mtu(d->ssl, DATAGRAM_MAX);
         put_keylog(d);
     }
+}
+
+void webrtc_dtls_any_profile(struct webrtc_dtls *d)
+{
+    char names[64];
+
+    snprintf(names, sizeof names, "%s:%s", profile_name(d->cfg.profile),
+             profile_name(other_profile(d->cfg.profile)));
+    wolfSSL_set_tlsext_use_srtp(d->ssl, names); /* the handshake will tell, as above */
+    d->any_profile = true;
+}
+
+enum webrtc_srtp_profile webrtc_dtls_profile(const struct webrtc_dtls *d)
+{
+    return d->cfg.profile;
 }
 
 /* Before the first step of the handshake only. */

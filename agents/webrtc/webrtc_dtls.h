@@ -30,7 +30,7 @@ struct webrtc_dtls;
 
 struct webrtc_dtls_config {
     bool server;
-    enum webrtc_srtp_profile profile; /* the only one offered or accepted */
+    enum webrtc_srtp_profile profile; /* the only one offered or accepted, unless told else */
     size_t datagram_bytes_max;        /* of the handshake's flights, and of records with data */
     /* A datagram to send, and the content of a record that came; data is borrowed. */
     void (*send)(void *ctx, const uint8_t *data, size_t len);
@@ -47,6 +47,11 @@ const uint8_t *webrtc_dtls_fingerprint(const struct webrtc_dtls *d);
 void webrtc_dtls_expect(struct webrtc_dtls *d, const uint8_t fingerprint[TLS_FINGERPRINT_BYTES]);
 /* Changes the side given at first; before the handshake. */
 void webrtc_dtls_set_server(struct webrtc_dtls *d, bool server);
+/* The configured SRTP profile is only the one we prefer: the other will do as well. Before the
+ * handshake. */
+void webrtc_dtls_any_profile(struct webrtc_dtls *d);
+/* The profile in use, once the handshake is done. */
+enum webrtc_srtp_profile webrtc_dtls_profile(const struct webrtc_dtls *d);
 /* A client says hello. */
 void webrtc_dtls_start(struct webrtc_dtls *d, ns_t now);
 /* One datagram of the peer. */
