@@ -12,6 +12,7 @@
 
 #define LINE_MAX_BYTES 255
 #define WORDS_MAX 6 /* of an enum, and a NULL */
+#define HELP_COLUMNS 72
 #define RATE_MAX INT64_C(10000000000)
 /* RFC 8841 section 6.1: what a peer takes that says nothing */
 #define WEBRTC_MESSAGE_MAX 65536
@@ -525,6 +526,20 @@ static const char *unit_of(const struct key *k)
     }
 }
 
+/* Short and indented lines, which argp's own filling leaves as they are. */
+static void put_wrapped(FILE *out, const char *text)
+{
+    while (*text) {
+        size_t len = strlen(text);
+
+        if (len > HELP_COLUMNS)
+            for (len = HELP_COLUMNS; len > 1 && text[len] != ' '; len--) {
+            }
+        fprintf(out, "      %.*s\n", (int)len, text);
+        text += len + (text[len] == ' ');
+    }
+}
+
 void agent_config_help(FILE *out)
 {
     for (size_t i = 0; i < KEY_COUNT_ALL; i++) {
@@ -540,7 +555,7 @@ void agent_config_help(FILE *out)
         else
             snprintf(allowed, sizeof(allowed), "%s%" PRId64 "..%" PRId64 "%s", k->zero ? "0, " : "",
                      k->min, k->max, k->never ? ", never" : "");
-        fprintf(out, "  %-24s %-8s %-14s %-28s %s\n", k->name, unit_of(k), k->preset, allowed,
-                k->help);
+        fprintf(out, "  %s = %s\n      %s: %s\n", k->name, k->preset, unit_of(k), allowed);
+        put_wrapped(out, k->help);
     }
 }

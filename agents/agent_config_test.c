@@ -303,6 +303,8 @@ static void test_help_has_every_key(void **state)
     fclose(f);
     for (size_t i = 0; i < COUNT(others); i++)
         assert_non_null(strstr(text, others[i].key));
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+        assert_in_range(strlen(line), 1, 79); /* as argp fills lines */
     free(text);
 }
 
