@@ -151,6 +151,13 @@ static int build(struct chain *c, struct message *m)
         lo.ifindex = iface_index(lo.inet_fd, lo.name);
         rc = iface_up(&lo, m);
     }
+    for (size_t i = 0; i < c->topo.iface_count && !rc; i++) {
+        struct iface f = at(c, i);
+
+        if (iface_wait_running(&f, m)) {
+            return located(m, &c->topo.ifaces[i]);
+        }
+    }
     return rc ? rc : add_routes(c, m);
 }
 

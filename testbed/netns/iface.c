@@ -24,10 +24,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #define PREFIX_BITS 24
 #define TX_QUEUE_PACKETS 1000
+#define RUNNING_TRIES 10000 /* each of 0.5 ms and more */
 
 static int refused(struct message *m, const char *what, int nl_error)
 {
@@ -190,6 +192,29 @@ int iface_up(const struct iface *f, struct message *m)
     rtnl_link_set_flags(change, IFF_UP);
     rc = change_link(f, change);
     return rc ? refused(m, "bring it up", rc) : 0;
+}
+
+int iface_wait_running(const struct iface *f, struct message *m)
+{
+    const struct timespec pause = {.tv_nsec = 500000};
+
+    for (int i = 0; i < RUNNING_TRIES; i++) {
+        struct rtnl_link *link;
+        int rc = rtnl_link_get_kernel(f->nl, f->ifindex, NULL, &link);
+        bool running;
+
+        if (rc) {
+            return refused(m, "read its state", rc);
+        }
+        /* set under the same lock and in the same step as the queueing discipline is switched on */
+        running = rtnl_link_get_operstate(link) == rtnl_link_str2operstate("up");
+        rtnl_link_put(link);
+        if (running) {
+            return 0;
+        }
+        nanosleep(&pause, NULL);
+    }
+    return message_set(m, ERR_OS, "it does not start to run");
 }
 
 int iface_add_address(const struct iface *f, uint32_t ip, struct message *m)

@@ -29,6 +29,9 @@ int iface_index(int inet_fd, const char *name);
 /* Offloads off (and verified), no IPv6 addresses, IPv4 forwarding as told. */
 int iface_prepare(const struct iface *f, bool forwarding, struct message *m);
 int iface_up(const struct iface *f, struct message *m);
+/* Waits until packets pass: once both ends of a pair are up the kernel switches their queueing
+ * disciplines on from a work queue, and until then loses what is sent without a trace. */
+int iface_wait_running(const struct iface *f, struct message *m);
 int iface_add_address(const struct iface *f, uint32_t ip, struct message *m);
 /* A permanent entry: the first packet never waits for ARP. */
 int iface_add_neighbour(const struct iface *f, uint32_t ip, const uint8_t mac[6],
