@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-#   scripts/install-packages.sh run|test|interop [--check]
+#   scripts/install-packages.sh run|test|interop|node [--check]
 #
 # Installs with apt what muxbed needs and this host lacks: `run` to build and run scenarios, `test`
-# also to develop, `interop` the peers that testbed/interop talks to. Says nothing when all is there.
+# also to develop, `interop` the peers that testbed/interop talks to, `node` what its WebRTC peers
+# run in (not for hosts that have node and npm from elsewhere). Says nothing when all is there.
 # --check only tells (status 3: something lacks).
 set -euo pipefail
 export LC_ALL=C DEBIAN_FRONTEND=noninteractive
@@ -21,8 +22,9 @@ case $group in
 run) want=$RUN ;;
 test) want="$RUN $TEST" ;;
 interop) want=$INTEROP ;;
+node) want="nodejs npm" ;;
 *)
-    echo "usage: scripts/install-packages.sh run|test|interop [--check]" >&2
+    echo "usage: scripts/install-packages.sh run|test|interop|node [--check]" >&2
     exit 2
     ;;
 esac

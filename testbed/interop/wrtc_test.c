@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* build/agent against WebRTC stacks that share no code with it (wrtc/peer.js): libwebrtc in both
+ * directions and both turns of offer and answer, and werift's data channel. Skips what this host
+ * does not have, and says so. */
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "testbed/interop/interop_test.h"
+
+#define TRANSFER_BYTES 1000000
+#define START_BPS 1000000 /* of our sender's target */
+#define SCRIPTS "testbed/interop/wrtc"
+
+static char modules[PATH_MAX_BYTES], script[PATH_MAX_BYTES], why[400];
+static char node[PATH_MAX_BYTES], theirs_sdp[PATH_MAX_BYTES], ours_sdp[PATH_MAX_BYTES];
+
+/* ---- what is here ---- */
+
+static bool first_line(const char *command, char *out, size_t len)
+{
+    FILE *f = popen(command, "re");
+    bool ok = f && fgets(out, (int)len, f);
+
+    if (ok) {
+        out[strcspn(out, "\n")] = '\0';
+    }
+    return f && pclose(f) == 0 && ok;
+}
+
+/* libwebrtc makes no candidate of loopback. */
+static bool has_network(void)
+{
+    struct ifaddrs *all, *i;
+    bool found = false;
+
+    if (getifaddrs(&all)) {
+        return false;
+    }
+    for (i = all; i; i = i->ifa_next) {
+        found |= i->ifa_addr && i->ifa_addr->sa_family == AF_INET && i->ifa_flags & IFF_UP &&
+                 !(i->ifa_flags & IFF_LOOPBACK);
+    }
+    freeifaddrs(all);
+    return found;
+}
+
+/* Tests run in the root of the sources. */
+static int find_peers(void **state)
+{
+    const char *root = getenv("MUXBED_ROOT");
+    char command[2 * PATH_MAX_BYTES], line[PATH_MAX_BYTES];
+
+    (void)state;
+    root = root ? root : ".";
+    if ((size_t)snprintf(script, sizeof script, "%s/" SCRIPTS "/peer.js", root) >= sizeof script) {
+        return -1;
+    }
+    snprintf(command, sizeof command, "bash '%s/" SCRIPTS "/install.sh' 2>&1", root);
+    if (!has_network()) {
+        snprintf(why, sizeof why, "there is no interface but loopback, libwebrtc would not use it");
+    } else if (!first_line(command, line, sizeof line)) {
+        snprintf(why, sizeof why, "%.300s", line);
+    } else if (!first_line("command -v node", node, sizeof node)) {
+        snprintf(why, sizeof why, "there is no node");
+    } else {
+        snprintf(modules, sizeof modules, "%s", line);
+        return setenv("NODE_PATH", modules, 1);
+    }
+    return 0;
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    if (open_work()) {
+        return -1;
+    }
+    log_path(theirs_sdp, sizeof theirs_sdp, "theirs.sdp");
+    log_path(ours_sdp, sizeof ours_sdp, "ours.sdp");
+    return 0;
+}
+
+static void need_peers(void)
+{
+    if (why[0]) {
+        print_message("%s\n", why);
+        skip();
+    }
+}
+
+/* ---- calls ---- */
+
+static pid_t start_peer(const char *stack, const char *turn, const char *role, const char *seconds)
+{
+    const char *const args[] = {script, stack, turn, role, ours_sdp, theirs_sdp, seconds, NULL};
+
+    return start("peer", node, -1, args);
+}
+
+static pid_t start_agent(const char *role, bool offers, const char *description, const char *media)
+{
+    const char *const args[] = {"webrtc",
+                                role,
+                                "--local",
+                                "127.0.0.1:0",
+                                "--set",
+                                media,
+                                "--set",
+                                "data=file",
+                                "--set",
+                                "data.size=1000000",
+                                "--set",
+                                "data.message-size=16384",
+                                "--set",
+                                "media.start-rate=1mbit",
+                                "--set",
+                                "media.max-rate=3mbit",
+                                "--set",
+                                "duration=4s",
+                                "--records",
+                                work,
+                                "--sdp-out",
+                                ours_sdp,
+                                offers ? "--answer" : "--offer",
+                                description,
+                                NULL};
+
+    return start("agent", agent, -1, args);
+}
+
+/* Column 2 of the last row. */
+static long last_target(void)
+{
+    char path[PATH_MAX_BYTES], line[400];
+    long target = -1;
+    FILE *f;
+
+    log_path(path, sizeof path, "sender.rate.csv");
+    f = fopen(path, "re");
+    while (f && fgets(line, sizeof line, f)) {
+        const char *comma = strchr(line, ',');
+        target = comma ? strtol(comma + 1, NULL, 10) : -1;
+    }
+    if (f) {
+        fclose(f);
+    }
+    return target;
+}
+
+static bool transfer_intact(void)
+{
+    char path[PATH_MAX_BYTES], line[400];
+    bool intact = false;
+    FILE *f;
+
+    log_path(path, sizeof path, "receiver.file.csv");
+    f = fopen(path, "re");
+    while (f && fgets(line, sizeof line, f)) {
+        long long channel, end, bytes, digest;
+        int ok;
+        if (sscanf(line, "%*d,%lld,%lld,%lld,%lld,%d", &channel, &end, &bytes, &digest, &ok) == 5) {
+            intact = end == 1 && bytes == TRANSFER_BYTES && ok == 1;
+        }
+    }
+    if (f) {
+        fclose(f);
+    }
+    return intact;
+}
+
+static void send_to(const char *stack, const char *turn, bool media)
+{
+    bool offers = strcmp(turn, "answer") == 0;
+    pid_t theirs, ours;
+
+    need_peers();
+    theirs = start_peer(stack, turn, "receive", media ? "6" : "5");
+    ours = start_agent("sender", offers, theirs_sdp, media ? "media=1" : "media=0");
+    assert_int_equal(finish("agent", ours, 0), 0);
+    assert_int_equal(finish("peer", theirs, 0), 0);
+    assert_int_equal(number("peer.log", "data-bytes"), TRANSFER_BYTES);
+    assert_int_equal(number("peer.log", "data-intact"), 1);
+    assert_int_equal(number("sender.counter.csv", "datagrams-forged"), 0);
+    if (media) {
+        const char *file = "sender.counter.csv";
+        long sent = number(file, "media-packets");
+
+        assert_true(sent > 100);
+        /* what is lost, or on its way when the peer looks for the last time */
+        assert_in_range(number("peer.log", "packets"), sent * 9 / 10,
+                        sent + number(file, "media-resent"));
+        assert_true(number("peer.log", "bytes") > 100000);
+        assert_true(number(file, "feedbacks-received") > 10);
+        assert_int_equal(number(file, "feedbacks-malformed"), 0);
+        assert_int_equal(number(file, "rtcp-malformed"), 0);
+        assert_true(last_target() > 3 * START_BPS / 2);
+    }
+}
+
+static void receive_from(const char *stack, const char *turn, bool media)
+{
+    bool offers = strcmp(turn, "answer") == 0;
+    const char *file = "receiver.counter.csv";
+    pid_t theirs, ours;
+
+    need_peers();
+    theirs = start_peer(stack, turn, "send", media ? "6" : "3");
+    ours = start_agent("receiver", offers, theirs_sdp, media ? "media=1" : "media=0");
+    assert_int_equal(finish("peer", theirs, 0), 0);
+    kill(ours, SIGTERM); /* in case the peer has not hung up properly */
+    assert_int_equal(finish("agent", ours, 0), 0);
+    assert_int_equal(number("peer.log", "data-bytes"), TRANSFER_BYTES);
+    assert_true(transfer_intact());
+    assert_int_equal(number(file, "bad-transfer"), 0);
+    assert_int_equal(number(file, "datagrams-forged"), 0);
+    if (media) {
+        long sent = number("peer.log", "packets");
+
+        assert_true(sent > 100);
+        assert_in_range(number(file, "media-packets"), sent * 9 / 10, sent + 1000);
+        assert_int_equal(number(file, "bad-rtp"), 0);
+        assert_int_equal(number(file, "unnumbered-packets"), 0);
+        assert_int_equal(number(file, "rtcp-malformed"), 0);
+        assert_true(number(file, "feedbacks-sent") > 10);
+        /* our feedback has made it believe in more than it began with */
+        assert_true(number("peer.log", "rate-max") > 2 * number("peer.log", "rate-first"));
+    }
+}
+
+static void libwebrtc_offers_to_receive(void **state)
+{
+    (void)state;
+    send_to("wrtc", "offer", true);
+}
+
+static void libwebrtc_answers_and_receives(void **state)
+{
+    (void)state;
+    send_to("wrtc", "answer", true);
+}
+
+static void libwebrtc_offers_to_send(void **state)
+{
+    (void)state;
+    receive_from("wrtc", "offer", true);
+}
+
+static void libwebrtc_answers_and_sends(void **state)
+{
+    (void)state;
+    receive_from("wrtc", "answer", true);
+}
+
+static void werift_answers_and_receives(void **state)
+{
+    (void)state;
+    send_to("werift", "answer", false);
+}
+
+static void werift_offers_to_send(void **state)
+{
+    (void)state;
+    receive_from("werift", "offer", false);
+}
+
+/* ---- refusals ---- */
+
+/* Copies the peer's description, once it is there, with another first byte of the fingerprint. */
+static void forge(const char *path)
+{
+    char line[2000];
+    FILE *in = NULL, *out = fopen(path, "we");
+    int forged = 0;
+
+    assert_non_null(out);
+    for (int ms = 0; !(in = fopen(theirs_sdp, "re")); ms += STEP_MS) {
+        assert_true(ms < LIMIT_MS);
+        pause_ms(STEP_MS);
+    }
+    while (fgets(line, sizeof line, in)) {
+        char *hex = strstr(line, "a=fingerprint:sha-256 ");
+
+        if (hex) {
+            hex += strlen("a=fingerprint:sha-256 ");
+            *hex = *hex == '0' ? '1' : '0';
+            forged++;
+        }
+        fputs(line, out);
+    }
+    fclose(in);
+    assert_int_equal(fclose(out), 0);
+    assert_true(forged > 0);
+}
+
+static void a_certificate_that_was_not_announced(void **state)
+{
+    char path[PATH_MAX_BYTES];
+    pid_t theirs, ours;
+
+    (void)state;
+    need_peers();
+    theirs = start_peer("wrtc", "offer", "send", "4");
+    log_path(path, sizeof path, "forged.sdp");
+    forge(path);
+    ours = start_agent("receiver", false, path, "media=1");
+    assert_int_equal(finish("agent", ours, 1), 1);
+    assert_true(log_contains("agent.log", "peer's certificate is not the expected one"));
+    assert_int_equal(number("receiver.counter.csv", "media-packets"), 0);
+    kill(theirs, SIGKILL);
+    finish("peer", theirs, 128 + SIGKILL);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(libwebrtc_offers_to_receive),
+        TEST(libwebrtc_answers_and_receives),
+        TEST(libwebrtc_offers_to_send),
+        TEST(libwebrtc_answers_and_sends),
+        TEST(werift_answers_and_receives),
+        TEST(werift_offers_to_send),
+        TEST(a_certificate_that_was_not_announced),
+    };
+
+    return cmocka_run_group_tests_name("wrtc", tests, find_peers, NULL);
+}
