@@ -251,6 +251,17 @@ static void next_choice(const struct scenario_file *f, size_t *choice)
     }
 }
 
+/* Has an option taken away this data flow, which the file may describe? */
+static bool is_removed(const struct builder *b, int channel)
+{
+    char name[32];
+    size_t i;
+
+    snprintf(name, sizeof(name), "%s.size", scenario_channel_groups[channel]);
+    i = scenario_key_index(scenario_key_find(name));
+    return b->file.keys[i].set && b->file.keys[i].at.option;
+}
+
 /* Keys that options or the grid give to a flow no cell has. */
 static void check_flow_keys(struct builder *b)
 {
@@ -266,7 +277,7 @@ static void check_flow_keys(struct builder *b)
 
         if (axis && axis->count > 0)
             at = axis->values[0].at;
-        else if (!b->file.keys[i].set)
+        else if (!b->file.keys[i].set || (data >= 0 && !at.option && is_removed(b, data)))
             continue;
         if (media && !b->any_media)
             scenario_errors_add(&b->errors, at, "%s: there is no media flow", k->name);

@@ -322,6 +322,24 @@ static void test_sets_and_numbers(void **state)
     plan_free(p);
 }
 
+/* A flow that the file describes can be taken away; what an option adds to it stays an error. */
+static void test_flow_removed(void **state)
+{
+    static const char text[] = "flows:\n- {kind: media}\n- {kind: data, size: 1MB, start: 3s}\n";
+    static const char *const sets[] = {"data.size=none", "duration=9s", NULL};
+    static const char *const more[] = {"data.size=none", "duration=9s", "data.start=4s", NULL};
+    const struct plan_options opt = {.sets = sets, .runs = -1, .seed = -1};
+    struct plan *p = accepted(text, &opt);
+    char *messages = refused(text, strlen(text), more);
+
+    (void)state;
+    assert_int_equal(p->base.data, AGENT_DATA_NONE);
+    plan_free(p);
+    assert_string_equal(messages, "--set data.start=4s: data.start: there is no such data flow; "
+                                  "data.size makes one\n");
+    free(messages);
+}
+
 static void test_grid_order(void **state)
 {
     static const struct {
@@ -481,6 +499,7 @@ int main(void)
         cmocka_unit_test(test_many_errors),
         cmocka_unit_test(test_hostile),
         cmocka_unit_test(test_sets_and_numbers),
+        cmocka_unit_test(test_flow_removed),
         cmocka_unit_test(test_grid_order),
         cmocka_unit_test(test_set_replaces_grid),
         cmocka_unit_test(test_only),
