@@ -58,7 +58,7 @@ static const struct scenario_key keys[] = {
      .words = {"libwebrtc", "prototype", "reno", "cubic", "bbr"},
      .help = "rate control: the first two ours, the others those of the QUIC library"},
     {ROW("share", RATIO, share_ppm, "0.5"), .min = 0, .max = 1000000,
-     .help = "media's part of the estimated rate while data is active"},
+     .help = "stack quic: media's part of the estimated rate while data is active"},
     {ROW("pacing", RATIO, pacing_ppm, "2.5"), .min = 1000000, .max = 10000000,
      .help = "preset libwebrtc: pacing rate over the estimate while only media is active"},
     {ROW("udp-payload", BYTES, udp_payload_bytes, "1452B"), .min = 1200, .max = 1472,
