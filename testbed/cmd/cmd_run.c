@@ -100,7 +100,8 @@ static int make_report(const struct options *o, const struct executor *e)
     int status = executor_spawn(report, o->quiet && !o->json ? -1 : STDOUT_FILENO);
 
     if (status == CMD_EXIT_EXPECT)
-        fputs("muxbed: the runs are not as the scenario expects\n", stderr);
+        fprintf(stderr, "muxbed: the runs are not as the scenario expects%s\n",
+                o->select.set_count > 0 ? ", which --set may have overtaken (--no-expect)" : "");
     else if (status && status != CMD_EXIT_RUNS && !executor_interrupted())
         fprintf(stderr, "muxbed: analyze report ended with status %d\n", status);
     return status;
