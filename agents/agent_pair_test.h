@@ -59,6 +59,7 @@ struct pair {
     int drop_next; /* so many of the sender's next large datagrams get lost */
     /* Sees every datagram before the path takes it, and may change it. NULL for none. */
     void (*meddle)(struct pair *n, int from, struct dgram *d);
+    void *meddle_ctx; /* the test's own */
 };
 
 struct pair_parcel {

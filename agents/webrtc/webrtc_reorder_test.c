@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "agents/webrtc/webrtc_pair_test.h"
+#include "agents/agent_pair_test.h"
 
 #define FILE_BYTES 1000000
 
@@ -24,7 +24,7 @@ struct mixer {
 
 static void mix(struct pair *n, int from, struct dgram *d)
 {
-    struct mixer *m = n->ctx;
+    struct mixer *m = n->meddle_ctx;
     ns_t shortest = 20 * NS_PER_MS;
 
     if (m->repeated && prng_u32(&m->prng) % m->repeated == 0) {
@@ -42,6 +42,7 @@ static void call(struct pair *n, struct mixer m, int64_t loss_ppm, uint64_t seed
 {
     struct agent_config c = pair_config(SENDER);
 
+    c.stack = AGENT_STACK_WEBRTC;
     c.media = 1;
     c.data = AGENT_DATA_FILE;
     c.data_bytes = FILE_BYTES;
@@ -52,7 +53,7 @@ static void call(struct pair *n, struct mixer m, int64_t loss_ppm, uint64_t seed
     n->loss_ppm = loss_ppm;
     n->queue = NS_PER_S * 10; /* so that only the path's own losses are losses */
     n->meddle = mix;
-    n->ctx = &m;
+    n->meddle_ctx = &m;
     pair_run(n, 200 * NS_PER_S);
     for (int i = 0; i < 2; i++) {
         assert_true(agent_done(n->agent[i]));
