@@ -22,6 +22,7 @@
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define CONFIG_BYTES_MAX (64 * 1024)
@@ -326,7 +327,7 @@ static int program_open(struct program *p)
         return rc;
     }
     o->config.local = *udp_sock_local(p->sock);
-    if (o->records_dir && access(o->records_dir, W_OK | X_OK)) {
+    if (o->records_dir && mkdir(o->records_dir, 0777) && access(o->records_dir, W_OK | X_OK)) {
         complain("%s: %m", o->records_dir);
         return ERR_OS;
     }
