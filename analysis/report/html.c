@@ -382,6 +382,26 @@ static void put_all_metrics(struct page *g, size_t cell)
     fputs("</table></div></details>\n", g->f);
 }
 
+/* Media's share, and from when on it was another. */
+static void put_share(struct page *g, const json_t *doc)
+{
+    json_t *step;
+    size_t i;
+
+    fprintf(g->f, "; media's share meanwhile %g %%",
+            json_number_value(json_object_get(doc, "share_ppm")) / 1e4);
+    json_array_foreach(json_object_get(doc, "steps"), i, step)
+    {
+        const char *key = json_string_value(json_object_get(step, "key"));
+
+        if (key && !strcmp(key, "share-ppm")) {
+            fprintf(g->f, ", from %g s on %g %%",
+                    json_number_value(json_object_get(step, "time_s")),
+                    json_number_value(json_object_get(step, "value")) / 1e4);
+        }
+    }
+}
+
 static void put_facts(struct page *g, const json_t *doc)
 {
     json_t *path = json_object_get(doc, "path"), *flows = json_object_get(doc, "flows");
@@ -413,8 +433,7 @@ static void put_facts(struct page *g, const json_t *doc)
         }
         fprintf(g->f, " from %g s", json_number_value(json_object_get(data, "start_ns")) / 1e9);
         if (!stack || strcmp(stack, "webrtc") != 0) {
-            fprintf(g->f, "; media's share meanwhile %g %%",
-                    json_number_value(json_object_get(doc, "share_ppm")) / 1e4);
+            put_share(g, doc);
         }
     }
     fputs(".</p>\n", g->f);

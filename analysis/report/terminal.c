@@ -296,6 +296,9 @@ void terminal_print(FILE *out, const struct plan_results *p, const json_t *summa
         put_cells(out, p, summary);
     }
     put_pairs(out, p, summary);
+    if (is_one_pair(p) && any_without_transfer(p, summary)) {
+        fputs("Without a transfer, \"during\" is the whole run.\n\n", out);
+    }
     if (any_prototype(p)) {
         put_wrapped(out, 0, plan_results_prototype_note);
         fputc('\n', out);
