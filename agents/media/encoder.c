@@ -12,7 +12,7 @@
 #define TRANSIENT_FRAMES 8                 /* K_d */
 #define KEY_FRAME_BYTES 13500.0            /* K_B */
 
-/* A change by more than this part of the rate in force is abrupt (the RFC gives no figure). */
+/* A rise by more than this part of the rate in force is abrupt (the RFC gives no figure). */
 #define ABRUPT_CHANGE 0.5
 /* Frames of a transient are not made smaller than this part of the mean frame. */
 #define TRANSIENT_FLOOR 0.2
@@ -104,7 +104,9 @@ void encoder_free(struct encoder *e)
     free(e);
 }
 
-/* The rate transition itself; an abrupt one begins a transient with a key frame. */
+/* The rate transition itself; an abrupt one begins a transient with a key frame. The RFC means both
+ * directions, but deployed encoders answer a lower rate with smaller frames, and a key frame is
+ * what a path that has just collapsed can carry least. */
 static void accept_rate(struct encoder *e, bps_t rate, ns_t now)
 {
     double change = fabs((double)(rate - e->rate)) / (double)e->rate;
@@ -113,7 +115,7 @@ static void accept_rate(struct encoder *e, bps_t rate, ns_t now)
     if (rate == e->rate) {
         return;
     }
-    if (e->cfg.mode == ENCODER_STATISTICAL && change > ABRUPT_CHANGE) {
+    if (e->cfg.mode == ENCODER_STATISTICAL && rate > e->rate && change > ABRUPT_CHANGE) {
         e->key_wanted = true;
     }
     if (rate < e->rate && change > OVERSHOOT_DROP && e->cfg.overshoot_time != NS_NEVER) {

@@ -3,11 +3,11 @@
  *
  * ENCODER_STATISTICAL is RFC 8593 section 5: Laplace noise on size and interval; after a rate
  * transition others wait for the reaction latency of 200 ms, when the newest is obeyed; an abrupt
- * transition (by more than half), the start, and a request make a key frame of 13.5 kB (at least a
- * mean frame), which the frames behind it pay back. Noise is clipped at +-0.9 on both sides, so
- * that the long-run mean is the target and no two frames share an RTP timestamp. Frame n has the
- * same noise for equal seeds, whatever the targets were: equal seeds and equal target sequences
- * give equal frames.
+ * transition (upwards by more than half; the RFC's model makes no difference between up and down),
+ * the start, and a request make a key frame of 13.5 kB (at least a mean frame), which the frames
+ * behind it pay back. Noise is clipped at +-0.9 on both sides, so that the long-run mean is the
+ * target and no two frames share an RTP timestamp. Frame n has the same noise for equal seeds,
+ * whatever the targets were: equal seeds and equal target sequences give equal frames.
  *
  * ENCODER_CONSTANT makes frames of equal size (within one byte) at exact intervals and obeys at
  * once; its key frames are no larger than the others, unless periodic ones are asked for.

@@ -182,7 +182,7 @@ static void requests_within_the_reaction_latency_wait(void **state)
     encoder_free(e);
 }
 
-static void an_abrupt_change_makes_a_key_frame_a_small_one_does_not(void **state)
+static void an_abrupt_rise_makes_a_key_frame_other_changes_do_not(void **state)
 {
     struct encoder *e = make(ENCODER_STATISTICAL, 1, 2 * MBIT);
 
@@ -191,8 +191,15 @@ static void an_abrupt_change_makes_a_key_frame_a_small_one_does_not(void **state
     encoder_set_target(e, 3 * MBIT, encoder_deadline(e)); /* by half, not by more */
     assert_false(next(e).key);
     mean_rate(e, 30);
-    encoder_set_target(e, 1400000, encoder_deadline(e)); /* by 53 % */
+    encoder_set_target(e, 4600000, encoder_deadline(e)); /* by 53 % */
     assert_true(next(e).key);
+    mean_rate(e, 30);
+    encoder_set_target(e, 400000, encoder_deadline(e));
+    for (int i = 0; i < 30; i++) {
+        struct encoder_frame f = next(e);
+        assert_int_equal(f.target, 400000);
+        assert_false(f.key);
+    }
     encoder_free(e);
 }
 
@@ -361,7 +368,7 @@ int main(void)
         cmocka_unit_test(the_start_is_a_transient_of_eight_frames),
         cmocka_unit_test(a_key_frame_is_never_smaller_than_the_mean_frame),
         cmocka_unit_test(requests_within_the_reaction_latency_wait),
-        cmocka_unit_test(an_abrupt_change_makes_a_key_frame_a_small_one_does_not),
+        cmocka_unit_test(an_abrupt_rise_makes_a_key_frame_other_changes_do_not),
         cmocka_unit_test(key_requests_are_obeyed_but_not_in_a_row),
         cmocka_unit_test(targets_are_clipped),
         cmocka_unit_test(equal_seeds_and_targets_give_equal_frames),

@@ -23,7 +23,7 @@
 #define FRAME_FRAMING_BYTES (1 + 4 + 4 + 2 + 2)
 #define PREFIX_MAX 8
 /* New media waits for lost media of so much time, not for more. */
-#define OVERTAKE (20 * NS_PER_MS)
+#define OVERTAKE (10 * NS_PER_MS)
 /* While new media overtakes, lost media has the rest of the rate, but for planning at least a
  * quarter. */
 #define REST_MIN_PART 4
