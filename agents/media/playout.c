@@ -293,11 +293,25 @@ static uint64_t *seen_word(struct playout *p, int64_t seq)
     return &p->seen[(uint64_t)seq % SEQS / 64];
 }
 
+/* Forgets what was seen of [from, to]: a peer may jump by half the range with every packet. */
+static void forget_seen(struct playout *p, int64_t from, int64_t to)
+{
+    while (from <= to) {
+        if ((uint64_t)from % 64 == 0 && to - from >= 63) {
+            *seen_word(p, from) = 0;
+            from += 64;
+        } else {
+            *seen_word(p, from) &= ~seen_bit(from);
+            from++;
+        }
+    }
+}
+
 /* Advances the three counters and forgets what was seen one turn of the sequence number ago. */
 static void commit(struct playout *p, const struct packet *k)
 {
-    for (int64_t s = p->seqs.newest + 1; p->started && s <= k->seq; s++) {
-        *seen_word(p, s) &= ~seen_bit(s);
+    if (p->started) {
+        forget_seen(p, p->seqs.newest + 1, k->seq);
     }
     rtp_unwrap16(&p->seqs, (uint16_t)k->seq);
     rtp_unwrap32(&p->timestamps, (uint32_t)k->timestamp);
