@@ -9,6 +9,8 @@
 #include "agents/io/udp_sock.h"
 #include "agents/media/bulk.h"
 #include "agents/media/encoder.h"
+#include "agents/media/frame_trace.h"
+#include "agents/media/numbered.h"
 #include "agents/media/packetizer.h"
 #include "agents/media/playout.h"
 #include "agents/record/record_csv.h"
@@ -82,6 +84,63 @@ static void test_bulk(void **state)
     check("bulk", bulk_body, NULL, 2);
 }
 
+static int numbered_body(void *ctx)
+{
+    struct numbered_source *source = NULL;
+    struct numbered_sink *sink = NULL;
+    uint8_t message[256];
+    size_t n;
+    int rv = numbered_source_new(&source, 1, 1000000, sizeof message);
+
+    (void)ctx;
+    rv = rv ? rv : numbered_sink_new(&sink);
+    while (rv == 0 && (n = numbered_source_next(source, message)) > 0) {
+        rv = numbered_sink_recv(sink, message, n);
+        if (rv == ERR_NOMEM && numbered_sink_recv(sink, message, n) == ERR_MALFORMED) {
+            rv = 0; /* noted as seen all the same, so the error was none */
+        }
+    }
+    if (rv == 0 && !(numbered_sink_done(sink) &&
+                     numbered_sink_digest(sink) == numbered_source_digest(source))) {
+        rv = ERR_LIMIT;
+    }
+    numbered_sink_free(sink);
+    numbered_source_free(source);
+    return rv;
+}
+
+static void test_numbered(void **state)
+{
+    (void)state;
+    check("numbered", numbered_body, NULL, 3);
+}
+
+static int trace_body(void *ctx)
+{
+    static const char head[] = "muxbed-trace 1\nfps 30\nrate 200000\n";
+    static char text[20000];
+    struct frame_trace *t = NULL;
+    char message[100];
+    size_t len = (size_t)snprintf(text, sizeof text, "%s", head);
+    int rv;
+
+    (void)ctx;
+    while (len < sizeof text - 10) {
+        len += (size_t)snprintf(text + len, sizeof text - len, "1000\n");
+    }
+    rv = frame_trace_parse(&t, text, len, message, sizeof message);
+    if (rv == 0) {
+        frame_trace_free(t);
+    }
+    return rv;
+}
+
+static void test_trace(void **state)
+{
+    (void)state;
+    check("frame_trace", trace_body, NULL, 3);
+}
+
 static int media_body(void *ctx)
 {
     const struct encoder_config ec = {
@@ -122,14 +181,14 @@ static void test_media(void **state)
     check("media", media_body, NULL, 2);
 }
 
+/* ctx: not NULL for the prototype's. */
 static int cc_body(void *ctx)
 {
     const struct cc_config cfg = {.start_rate = 1000000, .min_rate = 100000, .max_rate = 10000000};
     struct cc_packet packets[8];
     struct cc *c = NULL;
-    int rv = cc_libwebrtc_new(&c, &cfg, 0);
+    int rv = ctx ? cc_prototype_new(&c, &cfg, 0) : cc_libwebrtc_new(&c, &cfg, 0);
 
-    (void)ctx;
     for (ns_t now = NS_PER_MS; rv == 0 && now < 5 * NS_PER_S; now += 20 * NS_PER_MS) {
         for (int i = 0; i < 8; i++) {
             cc_on_sent(c, 1200, now);
@@ -148,7 +207,8 @@ static int cc_body(void *ctx)
 static void test_cc(void **state)
 {
     (void)state;
-    check("cc", cc_body, NULL, 1);
+    check("cc_libwebrtc", cc_body, NULL, 1);
+    check("cc_prototype", cc_body, &(int){1}, 1);
 }
 
 static int socket_body(void *ctx)
@@ -240,7 +300,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_instrument), cmocka_unit_test(test_heap),
-        cmocka_unit_test(test_bulk),       cmocka_unit_test(test_media),
+        cmocka_unit_test(test_bulk),       cmocka_unit_test(test_numbered),
+        cmocka_unit_test(test_trace),      cmocka_unit_test(test_media),
         cmocka_unit_test(test_cc),         cmocka_unit_test(test_socket),
         cmocka_unit_test(test_record),
     };

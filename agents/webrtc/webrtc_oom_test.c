@@ -10,6 +10,7 @@
 #include "agents/webrtc/webrtc_data_tx.h"
 #include "agents/webrtc/webrtc_media_rx.h"
 #include "agents/webrtc/webrtc_media_tx.h"
+#include "agents/webrtc/webrtc_session.h"
 #include "agents/webrtc/webrtc_srtp.h"
 
 #include <setjmp.h>
@@ -120,6 +121,59 @@ static void test_srtp(void **state)
     check("srtp", srtp_body, false);
 }
 
+static struct webrtc_session_self session_self(bool sender)
+{
+    static const uint8_t fingerprint[SDP_FINGERPRINT_BYTES] = {1, 2, 3};
+
+    return (struct webrtc_session_self){.sender = sender,
+                                        .media = true,
+                                        .data = true,
+                                        .message_bytes = 65536,
+                                        .ufrag = "ours",
+                                        .pwd = "abcdefghijklmnopqrstuvwx",
+                                        .fingerprint = fingerprint,
+                                        .local = {.family = 4, .ip = {192, 0, 2, 1}, .port = 5},
+                                        .ssrc = 77,
+                                        .rtx_ssrc = 78,
+                                        .id = 5};
+}
+
+static void drop_line(char *text, const char *line)
+{
+    char *at = strstr(text, line), *next = at ? strchr(at, '\n') : NULL;
+
+    if (next) {
+        memmove(at, next + 1, strlen(next));
+    }
+}
+
+/* Both ends of offer and answer, each told that its peer is a full ICE agent. */
+static int session_body(void *ctx)
+{
+    static char offer[SDP_BYTES_MAX + 1], answer[SDP_BYTES_MAX + 1];
+    struct webrtc_session_self sender = session_self(true), receiver = session_self(false);
+    struct webrtc_session s = {0};
+    struct message m = {""};
+    int rv = webrtc_session_offer(&sender, offer, sizeof offer);
+
+    (void)ctx;
+    if (rv > 0) {
+        drop_line(offer, "a=ice-lite");
+        rv = webrtc_session_answer(&receiver, offer, strlen(offer), answer, sizeof answer, &s, &m);
+    }
+    if (rv > 0) {
+        drop_line(answer, "a=ice-lite");
+        rv = webrtc_session_accept(&sender, answer, strlen(answer), &s, &m);
+    }
+    return rv == 0 && !(s.media && s.data) ? ERR_LIMIT : rv;
+}
+
+static void test_session(void **state)
+{
+    (void)state;
+    check("session", session_body, false);
+}
+
 static int agent_body(void *ctx)
 {
     int64_t role = ctx ? AGENT_ROLE_RECEIVER : AGENT_ROLE_SENDER;
@@ -150,10 +204,8 @@ static void test_agents(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_media),
-        cmocka_unit_test(test_data),
-        cmocka_unit_test(test_srtp),
-        cmocka_unit_test(test_agents),
+        cmocka_unit_test(test_media),   cmocka_unit_test(test_data),   cmocka_unit_test(test_srtp),
+        cmocka_unit_test(test_session), cmocka_unit_test(test_agents),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
