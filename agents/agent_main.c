@@ -242,7 +242,8 @@ static const struct argp argp = {
            "With a WebRTC stack of any make, in exchange for its offer and for our answer:\n\n"
            "  agent webrtc receiver --local 192.0.2.1:5000 --set media=1 \\\n"
            "      --offer offer.sdp --sdp-out answer.sdp --records out\n\n"
-           "Times in the records of an agent count from its own start. SIGINT and SIGTERM end the call "
+           "Times in the records of an agent count from its own start. SIGINT and SIGTERM end the "
+           "call "
            "in good order; a second one at once.",
     .help_filter = help_filter,
 };
