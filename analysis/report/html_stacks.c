@@ -56,13 +56,20 @@ static void put_row(FILE *f, const json_t *summary, size_t pair, size_t row)
     fprintf(f, "<td>%s</td></tr>\n", text);
 }
 
+static void put_run(FILE *f, const struct plan_result_run *run)
+{
+    fputs("<code>", f);
+    html_text_put(f, run->name);
+    fputs(run->valid ? "</code>" : "</code> (invalid)", f);
+}
+
 static void put_shown(FILE *f, const struct plan_results *p, const struct plan_result_pair *pair)
 {
-    fputs("<p>The plots show the runs <code>", f);
-    html_text_put(f, p->runs[p->cells[pair->cells[0]].shown].name);
-    fputs("</code> and <code>", f);
-    html_text_put(f, p->runs[p->cells[pair->cells[1]].shown].name);
-    fputs("</code>.</p>\n", f);
+    fputs("<p>The plots show the runs ", f);
+    put_run(f, &p->runs[p->cells[pair->cells[0]].shown]);
+    fputs(" and ", f);
+    put_run(f, &p->runs[p->cells[pair->cells[1]].shown]);
+    fputs(".</p>\n", f);
 }
 
 void html_stacks_put(FILE *f, const struct plan_results *p, const json_t *summary, size_t pair)

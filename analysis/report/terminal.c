@@ -170,7 +170,7 @@ static void put_pairs(FILE *out, const struct plan_results *p, const json_t *sum
     size_t most = 0;
 
     for (size_t i = 0; i < p->pair_count; i++) {
-        size_t n = difference_get(summary, i, "media_throughput_bps", "whole").n;
+        size_t n = difference_get(summary, i, "link_utilisation_ratio", "whole").n;
 
         most = n > most ? n : most;
         if (p->pair_count <= PAIRS_MAX) {
@@ -181,6 +181,8 @@ static void put_pairs(FILE *out, const struct plan_results *p, const json_t *sum
     if (p->pair_count > PAIRS_MAX) {
         fprintf(out, "%zu pairs of cells differ in the stack alone: see the report.\n\n",
                 p->pair_count);
+    } else if (p->pair_count && most == 0) {
+        fputs("No seed has a valid run under both stacks to compare.\n\n", out);
     } else if (p->pair_count && most < 2) {
         put_wrapped(out, 0,
                     "A single run per stack: an interval takes two of equal seeds "
@@ -255,7 +257,8 @@ static void put_expect(FILE *out, const json_t *summary)
 static bool any_without_transfer(const struct plan_results *p, const json_t *summary)
 {
     for (size_t c = 0; c < p->cell_count; c++) {
-        if (summary_get(summary, c, "link_utilisation_ratio", "during").n == 0) {
+        if (p->cells[c].runs > p->cells[c].invalid &&
+            summary_get(summary, c, "link_utilisation_ratio", "during").n == 0) {
             return true;
         }
     }
