@@ -77,10 +77,23 @@ static uint16_t judge(const struct ice_lite *l, const struct stun_message *m, bo
     return m->has_controlled ? 487 : 0;
 }
 
+bool ice_lite_checked(const struct ice_lite *l, const struct addr *from)
+{
+    for (size_t i = 0; i < l->checked_count && i < ICE_CHECKED_MAX; i++) {
+        if (addr_equal(&l->checked[i], from)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void accept_check(struct ice_lite *l, const struct stun_message *m, const struct addr *from,
                          ns_t now)
 {
     l->last_check = now;
+    if (!ice_lite_checked(l, from)) {
+        l->checked[l->checked_count++ % ICE_CHECKED_MAX] = *from;
+    }
     if (m->use_candidate) {
         l->selected = true;
         l->peer = *from;

@@ -16,14 +16,17 @@
 #define ICE_UFRAG_MAX 256
 #define ICE_PWD_MIN 22
 #define ICE_PWD_MAX 256
+#define ICE_CHECKED_MAX 8
 #define ICE_CONSENT_TIMEOUT (30 * NS_PER_S)
 
 struct ice_lite {
     char ufrag[ICE_UFRAG_MAX + 1], pwd[ICE_PWD_MAX + 1];
-    char peer_ufrag[ICE_UFRAG_MAX + 1]; /* empty: not known yet, any will do */
-    bool selected;                      /* a pair has been nominated: media may be sent ... */
-    struct addr peer;                   /* ... there */
-    ns_t last_check;                    /* when the newest valid request came; NS_NEVER: none yet */
+    char peer_ufrag[ICE_UFRAG_MAX + 1];   /* empty: not known yet, any will do */
+    bool selected;                        /* a pair has been nominated: media may be sent ... */
+    struct addr peer;                     /* ... there */
+    struct addr checked[ICE_CHECKED_MAX]; /* where valid requests came from, the newest ones */
+    size_t checked_count;
+    ns_t last_check; /* when the newest valid request came; NS_NEVER: none yet */
     uint64_t requests, refused;
 };
 
@@ -38,6 +41,9 @@ void ice_lite_credentials(const uint8_t random[32], char ufrag[ICE_UFRAG_MAX + 1
  * 401, 420 or 487 (RFC 8489 section 9.1.3, RFC 8445 section 7.3). */
 int ice_lite_recv(struct ice_lite *l, const uint8_t *data, size_t len, const struct addr *from,
                   uint8_t *out, size_t cap, ns_t now);
+/* Has a valid request come from there? Then what else comes from there is the peer's, nominated or
+ * not (RFC 8445 section 12.2). */
+bool ice_lite_checked(const struct ice_lite *l, const struct addr *from);
 /* Has a valid request come within ICE_CONSENT_TIMEOUT? */
 bool ice_lite_alive(const struct ice_lite *l, ns_t now);
 

@@ -72,6 +72,7 @@ static void expect_error(struct fixture *f, uint16_t code, bool integrity)
     assert_int_equal(f->answer.has_integrity, integrity);
     assert_true(!integrity || stun_verify(&f->answer, f->out, PWD));
     assert_false(f->l.selected);
+    assert_false(ice_lite_checked(&f->l, &f->from));
     assert_false(ice_lite_alive(&f->l, 0));
     assert_int_equal(f->l.refused, 1);
 }
@@ -88,6 +89,7 @@ static void a_check_is_answered(void **state)
     assert_true(stun_verify(&f.answer, f.out, PWD));
     assert_true(f.answer.has_mapped && addr_equal(&f.answer.mapped, &f.from));
     assert_false(f.l.selected); /* not nominated yet */
+    assert_true(ice_lite_checked(&f.l, &f.from));
     assert_int_equal(f.l.requests, 1);
     assert_int_equal(f.l.refused, 0);
 }

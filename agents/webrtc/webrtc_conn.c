@@ -350,7 +350,11 @@ static void check_association(struct webrtc_conn *c, ns_t now)
 static bool from_peer(struct webrtc_conn *c, const struct dgram *d)
 {
     if (c->signalled) {
-        return c->ice.selected && addr_equal(&d->from, &c->remote);
+        if (!c->ice.selected && c->server && ice_lite_checked(&c->ice, &d->from)) {
+            c->remote = d->from; /* for now: it may begin before it nominates */
+            c->local = d->to;
+        }
+        return ice_lite_checked(&c->ice, &d->from);
     }
     if (c->server && !c->started && d->len > 0 && d->data[0] == DTLS_HANDSHAKE) {
         c->remote = d->from;

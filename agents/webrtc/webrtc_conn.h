@@ -79,8 +79,9 @@ int webrtc_conn_init(struct webrtc_conn *c, const struct agent_config *cfg,
                      const struct agent_env *env, const struct webrtc_conn_events *events,
                      void *ctx, ns_t now);
 void webrtc_conn_fini(struct webrtc_conn *c);
-/* What signalling has settled with a peer that checks the path; before the first datagram. Nothing
- * but answers to its checks is sent until it has nominated a pair. Returns 0 or ERR_CONFIG. */
+/* What signalling has settled with a peer that checks the path; before the first datagram. Until
+ * it has nominated a pair only its checks, and a handshake it begins, are answered. Returns 0 or
+ * ERR_CONFIG. */
 int webrtc_conn_agree(struct webrtc_conn *c, const struct webrtc_session *session);
 /* The connection may begin: a client says hello, once, as soon as there is a path. */
 void webrtc_conn_start(struct webrtc_conn *c, ns_t now);
