@@ -167,7 +167,7 @@ $(O)/quicgo: testbed/interop/quicgo/main.go
 # ---- goals ----
 
 .PHONY: all tests programs test unit nstest san smoke bench fuzz lint format clean help deps packages \
-	oom oom-tests fuzzers fuzz-coverage fuzz-coverage-report
+	oom oom-tests test-browser fuzzers fuzz-coverage fuzz-coverage-report
 
 packages:
 	@scripts/install-packages.sh test
@@ -194,6 +194,10 @@ oom:
 	@$(MAKE) FLAVOUR=san oom-tests
 oom-tests: $(OOM_TESTS)
 	@scripts/run-tests.sh --unit $(OOM_TESTS)
+
+# Foreign WebRTC peers, a browser among them (testbed/interop/README.md).
+test-browser: all $(O)/testbed/interop/wrtc_test
+	@TEST_BROWSER=1 scripts/run-tests.sh --unit $(O)/testbed/interop/wrtc_test
 
 nstest: all $(NSTESTS)
 	@scripts/run-tests.sh --ns $(NSTESTS)
@@ -235,6 +239,7 @@ help:
 	@echo 'unit      unit tests only; no privileges'
 	@echo 'nstest    namespace tests only'
 	@echo 'san       the same tests under ASan and UBSan'
+	@echo 'test-browser  calls with foreign WebRTC stacks, a browser among them (chromium, node, npm)'
 	@echo 'smoke     some seconds of virtual time that show that it works; no privileges, no network'
 	@echo 'bench     benchmarks, and the simulator'"'"'s speed'
 	@echo 'fuzz      run every fuzzer for FUZZ_SECONDS=$(FUZZ_SECONDS) (clang)'

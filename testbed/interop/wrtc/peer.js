@@ -11,14 +11,12 @@
 'use strict';
 
 const fs = require('fs');
-const { createXXHash3 } = require('hash-wasm');
 const { randomBytes } = require('crypto');
+const { TRANSFER_BYTES, makeTransfer, transferSink } = require('./transfer');
 
 const [stack, turn, role, theirs, ours, seconds] = process.argv.slice(2);
 const sending = role === 'send';
 const video = stack === 'wrtc';
-const TRANSFER_BYTES = 1000000;
-const MESSAGE_BYTES = 16384;
 const FRAME = { width: 640, height: 360, perSecond: 25, kinds: 8 };
 const BUFFERED_MAX = 1 << 20;
 
@@ -27,52 +25,14 @@ const seen = { 'data-bytes': 0, 'data-intact': 0, 'packets': 0, 'bytes': 0, 'pli
 
 // ---- the transfer ----
 
-function header(size) {
-    const b = Buffer.alloc(13);
-    b.write('MBXF', 0, 'latin1');
-    b.writeUInt8(1, 4);
-    b.writeBigUInt64BE(BigInt(size), 5);
-    return b;
-}
-
-function trailer(hash) {
-    return Buffer.concat([Buffer.from('MBXE', 'latin1'), Buffer.from(hash, 'hex')]);
-}
-
 async function sendTransfer(channel) {
-    const hash = await createXXHash3();
-    hash.init();
-    channel.send(header(TRANSFER_BYTES));
-    for (let left = TRANSFER_BYTES; left > 0;) {
-        const part = randomBytes(Math.min(left, MESSAGE_BYTES));
-        hash.update(part);
+    for (const message of await makeTransfer()) {
         while (channel.bufferedAmount > BUFFERED_MAX) {
             await sleep(5);
         }
-        channel.send(part);
-        left -= part.length;
+        channel.send(message);
     }
-    channel.send(trailer(hash.digest('hex')));
     seen['data-bytes'] = TRANSFER_BYTES;
-}
-
-async function transferSink() {
-    const hash = await createXXHash3();
-    let size = null;
-    hash.init();
-    return (data) => {
-        const b = Buffer.from(data);
-        if (size === null) {
-            size = b.length === 13 && b.subarray(0, 5).equals(header(0).subarray(0, 5)) ?
-                Number(b.readBigUInt64BE(5)) : -1;
-        } else if (seen['data-bytes'] < size) {
-            hash.update(b);
-            seen['data-bytes'] += b.length;
-        } else {
-            seen['data-intact'] = Number(seen['data-bytes'] === size &&
-                b.equals(trailer(hash.digest('hex'))));
-        }
-    };
 }
 
 // ---- descriptions ----
@@ -170,7 +130,7 @@ function whenOpen(channel) {
 async function main() {
     const library = require(video ? '@roamhq/wrtc' : 'werift');
     const pc = new library.RTCPeerConnection({ iceServers: [] });
-    const sink = await transferSink();
+    const sink = await transferSink(seen);
     const until = Date.now() + seconds * 1000;
     let channel = null, camera = null;
 
