@@ -37,6 +37,10 @@ SAN_san  := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-fra
 SAN_fuzz := $(SAN_san) -fsanitize=fuzzer-no-link
 SAN_cov  := -fprofile-instr-generate -fcoverage-mapping -fsanitize=fuzzer-no-link
 SAN      := $(SAN_$(FLAVOUR))
+# Whatever is built for coverage writes what it has counted when it ends: not into the tree.
+ifeq ($(FLAVOUR),cov)
+export LLVM_PROFILE_FILE := $(abspath $(O))/%m.profraw
+endif
 
 CFLAGS   ?=
 LDFLAGS  ?=

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From the file to the plan with each of our allocations failing in turn (libfyaml's do not: it is
- * a shared library). */
+/* From a file with everything in it to the plan, with each of our allocations failing in turn (not
+ * those of libfyaml, which is a shared library). */
 #include "agents/base/oom_test.h"
 
 #include "testbed/scenario/scenario.h"
