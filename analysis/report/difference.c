@@ -26,7 +26,7 @@ const struct difference_row difference_rows[] = {
     {"one-way delay during, p50", "media_owd_ms_p50", "during"},
     {"one-way delay during, p95", "media_owd_ms_p95", "during"},
     {"one-way delay during, p99", "media_owd_ms_p99", "during"},
-    {"by application, p95", "media_app_owd_ms_p95", "during"},
+    {"delay by application, p95", "media_app_owd_ms_p95", "during"},
     {"sender queue, p95", "media_sender_queue_ms_p95", "during"},
     {"jitter, mean", "media_jitter_ms_mean", "during"},
     {"media loss", "media_loss_ratio", "during"},

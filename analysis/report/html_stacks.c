@@ -83,9 +83,9 @@ void html_stacks_put(FILE *f, const struct plan_results *p, const json_t *summar
         "</table></div>\n<p>Equal path, flows and seeds; only the stack differs. Means over the "
         "seeds of which both have a valid run; the interval is that of the mean difference, run "
         "by run: bootstrap of %d resamples, percentile method, from two runs per stack on (with "
-        "few it is too narrow). <i>During</i> is each stack's own transfer; without one, the "
-        "whole run. Differences of all metrics: <code>differences</code> in "
-        "<a href=\"summary.json\">summary.json</a>.</p>\n",
+        "few it is too narrow). <i>During</i>, like all rows from <i>one-way delay "
+        "during</i> on, is each stack's own transfer; without one, the whole run. Differences of "
+        "all metrics: <code>differences</code> in <a href=\"summary.json\">summary.json</a>.</p>\n",
         DIFFERENCE_RESAMPLES);
     put_shown(f, p, &p->pairs[pair]);
 }

@@ -164,9 +164,47 @@ static void put_pair(FILE *out, const struct plan_results *p, const json_t *summ
     }
 }
 
-static void put_pairs(FILE *out, const struct plan_results *p, const json_t *summary)
+static bool any_without_transfer(const struct plan_results *p, const json_t *summary)
+{
+    for (size_t c = 0; c < p->cell_count; c++) {
+        if (p->cells[c].runs > p->cells[c].invalid &&
+            summary_get(summary, c, "link_utilisation_ratio", "during").n == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What the pairs above are of; most: how many seeds the pair with the most of them compares. */
+static void put_pairs_notes(FILE *out, const struct plan_results *p, const json_t *summary,
+                            size_t most)
 {
     char text[TEXT_BYTES];
+
+    if (most == 0) {
+        fputs("No seed has a valid run under both stacks to compare.\n\n", out);
+        return;
+    }
+    snprintf(text, sizeof text,
+             "Rows from \"one-way delay during\" on are of each stack's own transfer%s.",
+             any_without_transfer(p, summary) ? " (else of the whole run)" : "");
+    put_wrapped(out, 0, text);
+    if (most < 2) {
+        snprintf(text, sizeof text,
+                 "A single run per stack: an interval takes two of equal seeds (--runs 10).");
+    } else {
+        snprintf(text, sizeof text,
+                 "Differences: run by run on equal seeds; intervals: bootstrap of them, %d "
+                 "resamples%s.",
+                 DIFFERENCE_RESAMPLES,
+                 most < RUNS_ENOUGH ? ", too narrow with fewer than ten runs" : "");
+    }
+    put_wrapped(out, 0, text);
+    fputc('\n', out);
+}
+
+static void put_pairs(FILE *out, const struct plan_results *p, const json_t *summary)
+{
     size_t most = 0;
 
     for (size_t i = 0; i < p->pair_count; i++) {
@@ -181,21 +219,8 @@ static void put_pairs(FILE *out, const struct plan_results *p, const json_t *sum
     if (p->pair_count > PAIRS_MAX) {
         fprintf(out, "%zu pairs of cells differ in the stack alone: see the report.\n\n",
                 p->pair_count);
-    } else if (p->pair_count && most == 0) {
-        fputs("No seed has a valid run under both stacks to compare.\n\n", out);
-    } else if (p->pair_count && most < 2) {
-        put_wrapped(out, 0,
-                    "A single run per stack: an interval takes two of equal seeds "
-                    "(--runs 10).");
-        fputc('\n', out);
     } else if (p->pair_count) {
-        snprintf(text, sizeof text,
-                 "Differences: run by run on equal seeds; intervals: bootstrap of them, %d "
-                 "resamples%s.",
-                 DIFFERENCE_RESAMPLES,
-                 most < RUNS_ENOUGH ? ", too narrow with fewer than ten runs" : "");
-        put_wrapped(out, 0, text);
-        fputc('\n', out);
+        put_pairs_notes(out, p, summary, most);
     }
 }
 
@@ -254,17 +279,6 @@ static void put_expect(FILE *out, const json_t *summary)
     }
 }
 
-static bool any_without_transfer(const struct plan_results *p, const json_t *summary)
-{
-    for (size_t c = 0; c < p->cell_count; c++) {
-        if (p->cells[c].runs > p->cells[c].invalid &&
-            summary_get(summary, c, "link_utilisation_ratio", "during").n == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool any_prototype(const struct plan_results *p)
 {
     for (size_t c = 0; c < p->cell_count; c++) {
@@ -299,9 +313,6 @@ void terminal_print(FILE *out, const struct plan_results *p, const json_t *summa
         put_cells(out, p, summary);
     }
     put_pairs(out, p, summary);
-    if (is_one_pair(p) && any_without_transfer(p, summary)) {
-        fputs("Without a transfer, \"during\" is the whole run.\n\n", out);
-    }
     if (any_prototype(p)) {
         put_wrapped(out, 0, plan_results_prototype_note);
         fputc('\n', out);
