@@ -614,9 +614,11 @@ int webrtc_agent_answer(struct agent *a, const struct addr *local, const char *o
 {
     struct webrtc_agent *w = self(a);
     struct webrtc_session_self me = describe(w, local);
-    int n = webrtc_session_answer(&me, offer, len, out, cap, &w->session, message);
-    int rv = n < 0 ? n : agree(w, message);
+    int n, rv;
 
+    me.media |= !w->sender;
+    n = webrtc_session_answer(&me, offer, len, out, cap, &w->session, message);
+    rv = n < 0 ? n : agree(w, message);
     return rv ? rv : n;
 }
 

@@ -25,6 +25,9 @@ void webrtc_agent_ice(const struct agent *a, const char **ufrag, const char **pw
  * before the first datagram, offer then accept, or answer alone. local: where the socket is bound;
  * out: a description with a final NUL. The configured remote is not used then, the peer finds us.
  *
+ * A sender offers what it is configured to send and a receiver data, and media if so configured; in
+ * an offer a receiver takes both.
+ *
  * offer returns the text's length, ERR_SPACE, ERR_NOMEM, or ERR_CONFIG (local is a wildcard, or
  * nothing is to be offered). */
 int webrtc_agent_offer(struct agent *a, const struct addr *local, char *out, size_t cap);

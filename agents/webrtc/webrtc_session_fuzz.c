@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A peer's description, as an offer to a sender or receiver and as an answer: what we say to it
+ * must be a description again, with a section for each of the offer's. */
+#include "agents/webrtc/webrtc_session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_answer(const char *offer, size_t len, const char *text, int n)
+{
+    struct sdp *s = malloc(sizeof *s), *theirs = malloc(sizeof *theirs);
+    struct message message;
+
+    if (!s || !theirs || sdp_parse(s, text, (size_t)n, &message) ||
+        sdp_parse(theirs, offer, len, &message) || s->media_count != theirs->media_count ||
+        !s->ice_lite) {
+        abort();
+    }
+    free(s);
+    free(theirs);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const uint8_t fingerprint[SDP_FINGERPRINT_BYTES];
+    static char text[SDP_BYTES_MAX + 1];
+    const char *theirs = (const char *)data;
+    struct webrtc_session session;
+    struct message message;
+
+    for (int sender = 0; sender < 2; sender++) {
+        struct webrtc_session_self self = {.sender = sender,
+                                           .media = true,
+                                           .data = !sender || (size & 1),
+                                           .message_bytes = 16384,
+                                           .ufrag = "ours",
+                                           .pwd = "abcdefghijklmnopqrstuvwx",
+                                           .fingerprint = fingerprint,
+                                           .local = {.family = 4, .ip = {192, 0, 2, 1}, .port = 9},
+                                           .ssrc = 1,
+                                           .rtx_ssrc = 2};
+        int n = webrtc_session_answer(&self, theirs, size, text, sizeof text, &session, &message);
+
+        if (n > 0) {
+            check_answer(theirs, size, text, n);
+        } else if (n == 0) {
+            abort();
+        }
+        n = webrtc_session_accept(&self, theirs, size, &session, &message);
+        if (n == 0 && (!session.peer_ufrag[0] || (!session.media && !session.data))) {
+            abort();
+        }
+    }
+    return 0;
+}
