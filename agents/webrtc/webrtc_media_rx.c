@@ -75,19 +75,48 @@ static void measure(struct webrtc_media_rx *r, size_t ip_bytes, ns_t now)
     r->window_bytes += (int64_t)ip_bytes;
 }
 
+/* Is it new? Probes and late answers to NACKs repeat packets. */
+static bool note_foreign(struct webrtc_media_rx *r, int64_t seq)
+{
+    const int64_t window = WEBRTC_MEDIA_FOREIGN_WINDOW;
+    int64_t at = seq & (window - 1); /* also below zero, where old ones may be */
+    uint8_t bit = (uint8_t)(1 << (at & 7));
+    int64_t skip = ns_min(seq - r->foreign_newest, window);
+
+    if (r->foreign_packets == 0) {
+        r->foreign_newest = seq;
+    }
+    for (int64_t i = 1; r->foreign_packets && i <= skip; i++) {
+        int64_t gone = (seq - skip + i) & (window - 1);
+        r->foreign_seen[gone / 8] &= (uint8_t) ~(1 << (gone & 7));
+    }
+    if (r->foreign_newest - seq >= window || r->foreign_seen[at / 8] & bit) {
+        return false;
+    }
+    r->foreign_newest = ns_max(r->foreign_newest, seq);
+    r->foreign_seen[at / 8] |= bit;
+    return true;
+}
+
 /* A packet that no playout understands. */
 static int count_foreign(struct webrtc_media_rx *r, const uint8_t *data, size_t len,
                          int64_t datagram, ns_t arrival, ns_t now)
 {
     struct rtp_packet p;
+    int64_t seq;
 
     if (rtp_parse(&p, data, len) != 0) {
         return ERR_MALFORMED;
     }
+    seq = rtp_unwrap16(&r->foreign_seqs, p.seq);
+    if (!note_foreign(r, seq)) {
+        r->foreign_duplicates++;
+        return 0;
+    }
     r->foreign_packets++;
     r->foreign_bytes += len;
-    record_put(r->rec, RECORD_RTP_RECEIVED, now, arrival, WEBRTC_MEDIA_FLOW,
-               rtp_unwrap16(&r->foreign_seqs, p.seq), (int64_t)p.timestamp, (int64_t)len, datagram);
+    record_put(r->rec, RECORD_RTP_RECEIVED, now, arrival, WEBRTC_MEDIA_FLOW, seq,
+               (int64_t)p.timestamp, (int64_t)len, datagram);
     return 0;
 }
 
@@ -312,7 +341,7 @@ void webrtc_media_rx_counters(const struct webrtc_media_rx *r)
     nack_counters(r->nack, &n);
     counter(r, "media-packets", p.packets + r->foreign_packets);
     counter(r, "media-bytes", p.bytes + r->foreign_bytes);
-    counter(r, "media-duplicates", p.duplicates);
+    counter(r, "media-duplicates", p.duplicates + r->foreign_duplicates);
     counter(r, "media-malformed", p.malformed);
     counter(r, "media-frames-complete", p.frames_complete);
     counter(r, "media-frames-incomplete", p.frames_incomplete);

@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define WEBRTC_MEDIA_FOREIGN_WINDOW 4096 /* packets, a power of 2; older ones count as repeated */
+
 struct webrtc_media_rx {
     const struct agent_config *cfg;
     const struct record_sink *rec;
@@ -26,7 +28,9 @@ struct webrtc_media_rx {
     uint8_t payload_type, rtx_payload_type, twcc_id;
     bool foreign; /* payloads are a real codec's: counted, but not played */
     struct rtp_unwrap foreign_seqs;
-    uint64_t foreign_packets, foreign_bytes;
+    int64_t foreign_newest;                                /* extended sequence number */
+    uint8_t foreign_seen[WEBRTC_MEDIA_FOREIGN_WINDOW / 8]; /* a bit for each up to it */
+    uint64_t foreign_packets, foreign_bytes, foreign_duplicates;
     uint32_t ssrc, media_ssrc; /* our own; the one of the media, once known */
     bool known, key_wanted;
 
