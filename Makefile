@@ -7,6 +7,8 @@
 #   V=1         show the commands        JOBS=n        how many at once
 
 BUILD   ?= build
+# One name for one folder: what objects depend on is recorded by their names.
+override BUILD := $(patsubst $(CURDIR)/%,%,$(BUILD))
 FLAVOUR ?= plain
 DIRS    ?= agents testbed analysis
 JOBS    ?= $(shell nproc)
