@@ -83,7 +83,6 @@ program  = $(BIN)/$(patsubst testbed,muxbed,$(patsubst %_main.c,%,$(notdir $(1))
 PROGRAMS := $(foreach m,$(MAIN_SRC),$(call program,$(m)))
 
 all: $(PROGRAMS) $(foreach t,agents testbed analysis,$(O)/lib$(t).a)
-	@:
 
 # ---- archives ----
 
