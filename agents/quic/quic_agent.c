@@ -243,6 +243,9 @@ static void advance(struct quic_agent *q, ns_t now)
         quic_conn_shut(&q->conn, now);
     }
     if (end_time(q) <= now) {
+        if (!q->mux_started) {
+            quic_conn_fail(&q->conn, ROQ_GENERAL_ERROR, "no answer before the end of the run");
+        }
         note_unfinished(q, now);
         begin_end(q, now);
     }

@@ -298,6 +298,9 @@ static void advance(struct webrtc_agent *w)
         w->delivered = w->now;
     }
     if (end_time(w) <= w->now) {
+        if (w->sender && !w->running) {
+            webrtc_conn_fail(&w->conn, "no answer before the end of the run", w->now);
+        }
         note_unfinished(w);
         begin_end(w);
     }

@@ -606,6 +606,14 @@ static void test_nobody_answers(void **state)
     assert_string_equal(agent_error(n.agent[SENDER]), "no answer to the handshake");
     assert_false(agent_done(n.agent[RECEIVER]));
     pair_fini(&n);
+
+    c.duration = NS_PER_S;
+    pair_init(&n, &c, 17);
+    n.outage_from = 0;
+    pair_run(&n, 5 * NS_PER_S);
+    assert_true(agent_done(n.agent[SENDER]));
+    assert_string_equal(agent_error(n.agent[SENDER]), "no answer before the end of the run");
+    pair_fini(&n);
 }
 
 int main(void)
