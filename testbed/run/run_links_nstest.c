@@ -13,6 +13,8 @@
 #include <cmocka.h>
 #include <jansson.h>
 
+/* The rate before the file is not among the bands: its few seconds hold one or two teeth of the
+ * estimate's saw, whose phase moves a run's mean by more than 3 %. */
 #define RUNS 3
 /* A busy machine may spoil a set of real runs, which then says so; one more set is allowed. */
 #define ATTEMPTS 2
@@ -29,7 +31,6 @@ static const struct {
     double relative, absolute; /* the wider one counts */
 } bands[] = {
     {"file_time_s", "whole", 0.03, 0},
-    {"media_throughput_bps", "before", 0.03, 0},
     {"media_throughput_bps", "during", 0.03, 0},
     {"link_utilisation_ratio", "during", 0.03, 0},
     {"media_owd_ms_p50", "before", 0, 2},
