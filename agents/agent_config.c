@@ -559,3 +559,14 @@ void agent_config_help(FILE *out)
         put_wrapped(out, k->help);
     }
 }
+
+ns_t agent_config_end(const struct agent_config *c, bool wants_file, ns_t delivered)
+{
+    if (wants_file && delivered == NS_NEVER) {
+        return ns_min(c->duration, c->time_limit);
+    }
+    if (wants_file && c->duration == NS_NEVER) {
+        return ns_add(delivered, c->linger);
+    }
+    return c->duration;
+}

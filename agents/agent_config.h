@@ -145,4 +145,8 @@ void agent_config_print(const struct agent_config *c, FILE *out);
 /* One line per key: name, type and unit, default, allowed, help. */
 void agent_config_help(FILE *out);
 
+/* When a sender's run ends: at duration or, without one, linger after its files have been delivered
+ * (NS_NEVER: not yet); while files are wanted and not delivered, at time_limit at the latest. */
+ns_t agent_config_end(const struct agent_config *c, bool wants_file, ns_t delivered);
+
 #endif

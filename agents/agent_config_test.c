@@ -329,6 +329,25 @@ static void test_webrtc_limits(void **state)
     }
 }
 
+static void test_end(void **state)
+{
+    struct agent_config c = agent_config_default();
+
+    (void)state;
+    c.duration = NS_NEVER;
+    c.linger = 20 * NS_PER_S;
+    c.time_limit = 300 * NS_PER_S;
+    assert_int_equal(agent_config_end(&c, false, NS_NEVER), NS_NEVER);
+    assert_int_equal(agent_config_end(&c, true, NS_NEVER), 300 * NS_PER_S);
+    assert_int_equal(agent_config_end(&c, true, 66 * NS_PER_S), 86 * NS_PER_S);
+    c.duration = 90 * NS_PER_S;
+    assert_int_equal(agent_config_end(&c, false, NS_NEVER), 90 * NS_PER_S);
+    assert_int_equal(agent_config_end(&c, true, NS_NEVER), 90 * NS_PER_S);
+    assert_int_equal(agent_config_end(&c, true, 66 * NS_PER_S), 90 * NS_PER_S);
+    c.time_limit = 80 * NS_PER_S;
+    assert_int_equal(agent_config_end(&c, true, NS_NEVER), 80 * NS_PER_S);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -336,6 +355,7 @@ int main(void)
         cmocka_unit_test(test_defaults),      cmocka_unit_test(test_refused),
         cmocka_unit_test(test_steps),         cmocka_unit_test(test_lines),
         cmocka_unit_test(test_check),         cmocka_unit_test(test_help_has_every_key),
+        cmocka_unit_test(test_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -213,19 +213,10 @@ static void note_unfinished(struct quic_agent *q, ns_t now)
 /* When the sender's configuration ends the run. */
 static ns_t end_time(const struct quic_agent *q)
 {
-    ns_t t = q->cfg.duration;
-
     if (!q->sender || q->phase != PHASE_RUN) {
         return NS_NEVER;
     }
-    if (wants_file(q)) {
-        if (q->delivered == NS_NEVER) {
-            t = ns_min(t, q->cfg.time_limit);
-        } else if (t == NS_NEVER) {
-            t = ns_add(q->delivered, q->cfg.linger);
-        }
-    }
-    return t;
+    return agent_config_end(&q->cfg, wants_file(q), q->delivered);
 }
 
 /* Looks at what has changed and moves through the phases. */

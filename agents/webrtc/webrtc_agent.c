@@ -269,22 +269,13 @@ static void note_unfinished(struct webrtc_agent *w)
 /* When the sender's configuration ends the run, or the peer's BYE does. */
 static ns_t end_time(const struct webrtc_agent *w)
 {
-    ns_t t = w->cfg.duration;
-
     if (w->phase != PHASE_RUN) {
         return NS_NEVER;
     }
     if (!w->sender) {
         return w->bye_until;
     }
-    if (w->cfg.data == AGENT_DATA_FILE) {
-        if (w->delivered == NS_NEVER) {
-            t = ns_min(t, w->cfg.time_limit);
-        } else if (t == NS_NEVER) {
-            t = ns_add(w->delivered, w->cfg.linger);
-        }
-    }
-    return t;
+    return agent_config_end(&w->cfg, w->cfg.data == AGENT_DATA_FILE, w->delivered);
 }
 
 /* Looks at what has changed and moves through the phases. */
