@@ -42,18 +42,11 @@ static const struct {
 
 #define BANDS (sizeof bands / sizeof bands[0])
 
-struct fixture {
-    char dir[256], file[300], log[300];
-};
-
-static struct fixture fixture;
+static struct run_process_fixture fixture;
 
 static int set_up(void **state)
 {
-    run_process_temp_dir(fixture.dir, sizeof fixture.dir);
-    snprintf(fixture.file, sizeof fixture.file, "%s/links.yaml", fixture.dir);
-    snprintf(fixture.log, sizeof fixture.log, "%s/log", fixture.dir);
-    run_process_write(fixture.dir, "links.yaml", scenario);
+    run_process_set_up(&fixture, scenario);
     *state = &fixture;
     return 0;
 }
@@ -66,7 +59,7 @@ static int tear_down(void **state)
 }
 
 /* Runs the repetitions on link into out. Returns the exit status. */
-static int run_all(const struct fixture *f, const char *link, const char *out)
+static int run_all(const struct run_process_fixture *f, const char *link, const char *out)
 {
     char runs[16];
     const char *args[] = {"run",    f->file, "--link", link, "--quiet",
@@ -118,7 +111,7 @@ static int compare(const char *sim, const char *real)
 
 static void test_links_agree(void **state)
 {
-    struct fixture *f = *state;
+    struct run_process_fixture *f = *state;
     char sim[300], real[300], why[200];
     int status = -1;
 

@@ -288,6 +288,19 @@ static inline void run_process_remove_dir(const char *dir)
     assert(system(command) == 0);
 }
 
+/* A folder of a test's own with one scenario in it. */
+struct run_process_fixture {
+    char dir[256], file[300], log[300];
+};
+
+static inline void run_process_set_up(struct run_process_fixture *f, const char *scenario)
+{
+    run_process_temp_dir(f->dir, sizeof f->dir);
+    snprintf(f->file, sizeof f->file, "%s/scenario.yaml", f->dir);
+    snprintf(f->log, sizeof f->log, "%s/log", f->dir);
+    run_process_write(f->dir, "scenario.yaml", scenario);
+}
+
 /* Prints a log when something went wrong. */
 static inline void run_process_show(const char *log)
 {

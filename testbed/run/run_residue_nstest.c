@@ -21,18 +21,11 @@ static const char scenario[] = "name: short\n"
                                "  - {kind: data, size: endless, start: 500ms}\n"
                                "duration: 1500ms\n";
 
-struct fixture {
-    char dir[256], file[300], log[300];
-};
-
-static struct fixture fixture;
+static struct run_process_fixture fixture;
 
 static int set_up(void **state)
 {
-    run_process_temp_dir(fixture.dir, sizeof fixture.dir);
-    snprintf(fixture.file, sizeof fixture.file, "%s/short.yaml", fixture.dir);
-    snprintf(fixture.log, sizeof fixture.log, "%s/log", fixture.dir);
-    run_process_write(fixture.dir, "short.yaml", scenario);
+    run_process_set_up(&fixture, scenario);
     *state = &fixture;
     return 0;
 }
@@ -55,7 +48,7 @@ static void need_namespaces(void)
     }
 }
 
-static pid_t start_run(const struct fixture *f, int number)
+static pid_t start_run(const struct run_process_fixture *f, int number)
 {
     char out[400];
     const char *args[] = {"run", f->file, "--link", "wire", "--quiet", "--out", out, NULL};
@@ -97,7 +90,7 @@ static bool is_lateness(const char *reason)
 
 /* 0 when the run is valid, or invalid for nothing but lateness, which two runs on a busy machine
  * cannot help; else what is wrong with it. */
-static int check_run(const struct fixture *f, int number, int status)
+static int check_run(const struct run_process_fixture *f, int number, int status)
 {
     char path[500];
     json_t *manifest, *reason;
@@ -126,7 +119,7 @@ static int check_run(const struct fixture *f, int number, int status)
 
 static void test_sigkill_leaves_nothing(void **state)
 {
-    struct fixture *f = *state;
+    struct run_process_fixture *f = *state;
     static struct run_process_set seen;
     struct run_process_residue before;
     ns_t length, start, worst = 0;
@@ -170,7 +163,7 @@ static void test_sigkill_leaves_nothing(void **state)
 
 static void test_interrupt_leaves_nothing(void **state)
 {
-    struct fixture *f = *state;
+    struct run_process_fixture *f = *state;
     static struct run_process_set seen;
     struct run_process_residue before;
 
@@ -187,7 +180,7 @@ static void test_interrupt_leaves_nothing(void **state)
 
 static void test_two_runs_do_not_meet(void **state)
 {
-    struct fixture *f = *state;
+    struct run_process_fixture *f = *state;
     static struct run_process_set seen;
     struct run_process_residue before;
     pid_t a, b;
