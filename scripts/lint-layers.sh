@@ -19,9 +19,9 @@ agents/io/*           agents/*
 agents/*.h            agents/base/* agents/record/* agents/rtp/* agents/media/* agents/cc/* agents/agent*.h
 agents/*.c            agents/*
 testbed/scenario/*    agents/base/* agents/agent_config.h agents/media/frame_trace.h
-testbed/topology/*    agents/base/* testbed/scenario/*
+testbed/topology/*    agents/base/* testbed/scenario/* testbed/link/impair.h
 testbed/link/*        agents/base/*
-testbed/netns/*       agents/base/* testbed/topology/*
+testbed/netns/*       agents/base/* testbed/topology/* testbed/link/impair.h
 testbed/wire/*        agents/base/* testbed/link/*
 testbed/capture/*     agents/base/*
 testbed/sim/*         agents/base/* agents/record/* agents/agent*.h testbed/link/* testbed/topology/* testbed/capture/pcap_dump.h

@@ -83,6 +83,9 @@ int topology_init(struct topology *t, enum topology_kind kind, const struct shap
     find_neighbours(t);
     t->route_count = sizeof routes / sizeof routes[0];
     memcpy(t->routes, routes, sizeof routes);
+    for (int i = 0; i < TOPOLOGY_DIRECTIONS; i++) {
+        t->impair[i] = (struct impair_config){.delay = path->delay, .rate = path->rate};
+    }
     rc = shape_tbf(&t->tbf, path, m);
     return rc ? rc : shape_netem(&t->netem, path, m);
 }

@@ -6,6 +6,7 @@
 #define TESTBED_TOPOLOGY_TOPOLOGY_H
 
 #include "agents/base/addr.h"
+#include "testbed/link/impair.h"
 #include "testbed/topology/shape.h"
 
 #include <stdbool.h>
@@ -30,6 +31,12 @@ enum topology_node {
     TOPOLOGY_NODES,
 };
 
+enum topology_direction {
+    TOPOLOGY_FORWARD, /* sender to receiver */
+    TOPOLOGY_BACKWARD,
+    TOPOLOGY_DIRECTIONS,
+};
+
 /* Interfaces 2i and 2i+1 are the two ends of one veth pair. */
 struct topology_iface {
     enum topology_node node;
@@ -52,6 +59,9 @@ struct topology {
     struct topology_iface ifaces[TOPOLOGY_IFACES_MAX];
     struct topology_route routes[TOPOLOGY_ROUTES_MAX];
     struct shape_path path;
+    /* Delay and what else happens behind the bottleneck. topology_init sets the path's delay; who
+     * wants more sets it afterwards. */
+    struct impair_config impair[TOPOLOGY_DIRECTIONS];
     struct shape_tbf tbf;
     struct shape_netem netem;
 };
