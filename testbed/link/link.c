@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #define RING_MIN 64
+#define FULL_PACKET_BYTES 1514
 
 /* A packet inside: first waiting for tokens, then on its way. */
 struct slot {
@@ -15,17 +16,20 @@ struct slot {
     ns_t out; /* when it reaches the far end, known once it has left the queue */
 };
 
-/* The bucket, filled with time as the kernel's tbf does it: a token is a nanosecond of sending at
- * the configured rate, and the bucket holds at most as many as burst_bytes need. */
-struct bucket {
+/* The shaper, its bucket filled with time as the kernel's tbf does it: a token is a nanosecond of
+ * sending at the rate, and the bucket holds at most as many as the burst needs. */
+struct shaper {
     ns_t tokens, checked; /* tokens at the time checked, when a packet last left */
+    bps_t rate;
+    ns_t depth;
+    int64_t burst_bytes, queue_bytes;
+    struct rate_cursor cursor; /* with a schedule */
 };
 
 struct link {
     struct link_config cfg;
     struct prng prng;
-    ns_t depth;
-    struct bucket bucket;
+    struct shaper shaper;
     struct slot *ring; /* [head, sent) on their way, [sent, tail) waiting; indices are masked */
     uint64_t head, sent, tail, mask;
     int64_t backlog;
@@ -35,15 +39,71 @@ struct link {
 
 int64_t link_burst_bytes(bps_t rate)
 {
-    int64_t burst = 1514 + rate_bytes(rate, 100 * NS_PER_US);
+    int64_t burst = FULL_PACKET_BYTES + rate_bytes(rate, 100 * NS_PER_US);
 
     return burst < 1600 ? 1600 : burst > 2300 ? 2300 : burst;
+}
+
+int64_t link_queue_bytes(bps_t rate, ns_t queue_time)
+{
+    int64_t bytes = rate_bytes(rate, queue_time);
+
+    return bytes < FULL_PACKET_BYTES ? FULL_PACKET_BYTES : bytes;
+}
+
+static bool schedule_ok(const struct link_config *c)
+{
+    const struct rate_schedule *s = c->schedule;
+
+    for (size_t i = 0; i < s->count; i++) {
+        if (s->steps[i].rate <= 0 || (i ? s->steps[i].at <= s->steps[i - 1].at : s->steps[i].at)) {
+            return false;
+        }
+    }
+    return s->count && (!s->period || s->period > s->steps[s->count - 1].at) &&
+           c->queue_time >= 0 && (c->queue_time || c->queue_bytes > 0);
 }
 
 static bool config_ok(const struct link_config *c)
 {
     return c->rate >= 0 && c->delay >= 0 && c->loss >= 0 && c->loss <= 1 &&
-           (!c->rate || (c->burst_bytes > 0 && c->queue_bytes > 0));
+           (c->schedule ? schedule_ok(c) : !c->rate || (c->burst_bytes > 0 && c->queue_bytes > 0));
+}
+
+/* The shaper as the step under its cursor makes it: with a full bucket. */
+static void take_step(const struct link *l, struct shaper *s)
+{
+    s->rate = rate_cursor_rate(&s->cursor);
+    s->burst_bytes = link_burst_bytes(s->rate);
+    s->queue_bytes =
+        l->cfg.queue_time ? link_queue_bytes(s->rate, l->cfg.queue_time) : l->cfg.queue_bytes;
+    s->tokens = s->depth = rate_duration(s->rate, s->burst_bytes);
+}
+
+static ns_t next_step(const struct link *l, const struct shaper *s)
+{
+    return l->cfg.schedule ? rate_cursor_next(&s->cursor) : NS_NEVER;
+}
+
+static void advance_step(const struct link *l, struct shaper *s)
+{
+    s->checked = rate_cursor_next(&s->cursor);
+    rate_cursor_advance(&s->cursor);
+    take_step(l, s);
+}
+
+static void shaper_init(struct link *l)
+{
+    const struct link_config *c = &l->cfg;
+
+    if (c->schedule) {
+        rate_cursor_init(&l->shaper.cursor, c->schedule);
+        take_step(l, &l->shaper);
+    } else {
+        l->shaper = (struct shaper){
+            .rate = c->rate, .burst_bytes = c->burst_bytes, .queue_bytes = c->queue_bytes};
+        l->shaper.tokens = l->shaper.depth = c->rate ? rate_duration(c->rate, c->burst_bytes) : 0;
+    }
 }
 
 int link_new(struct link **out, const struct link_config *cfg)
@@ -62,8 +122,7 @@ int link_new(struct link **out, const struct link_config *cfg)
     }
     l->mask = RING_MIN - 1;
     l->cfg = *cfg;
-    l->depth = cfg->rate ? rate_duration(cfg->rate, cfg->burst_bytes) : 0;
-    l->bucket.tokens = l->depth;
+    shaper_init(l);
     prng_init(&l->prng, cfg->seed, "link-loss");
     *out = l;
     return 0;
@@ -98,19 +157,23 @@ static int grow(struct link *l)
     return 0;
 }
 
-/* When a packet that has been first in the queue since then may leave, and the bucket after it. */
-static ns_t departure(const struct link *l, struct bucket *b, int64_t bytes, ns_t since)
+/* When a packet that has been first in the queue since then may leave, and the shaper after it. */
+static ns_t departure(const struct link *l, struct shaper *s, int64_t bytes, ns_t since)
 {
-    if (!l->cfg.rate) {
-        return since;
-    }
-    /* the sum cannot overflow: both terms are at most the bucket's depth */
-    ns_t tokens = ns_min(ns_min(since - b->checked, l->depth) + b->tokens, l->depth) -
-                  rate_duration(l->cfg.rate, bytes);
-    ns_t at = tokens < 0 ? ns_add(since, -tokens) : since;
+    for (;;) {
+        /* the sum cannot overflow: both terms are at most the bucket's depth */
+        ns_t tokens = ns_min(ns_min(since - s->checked, s->depth) + s->tokens, s->depth) -
+                      (s->rate ? rate_duration(s->rate, bytes) : 0);
+        ns_t at = tokens < 0 ? ns_add(since, -tokens) : since, step = next_step(l, s);
 
-    *b = (struct bucket){.tokens = ns_max(tokens, 0), .checked = at};
-    return at;
+        if (at < step || step == NS_NEVER) {
+            s->tokens = ns_max(tokens, 0);
+            s->checked = at;
+            return at;
+        }
+        advance_step(l, s);
+        since = ns_max(since, step);
+    }
 }
 
 /* Lets go what has enough tokens by now. */
@@ -118,17 +181,21 @@ static void advance(struct link *l, ns_t now)
 {
     while (l->sent != l->tail) {
         struct slot *s = &l->ring[l->sent & l->mask];
-        struct bucket after = l->bucket;
+        struct shaper after = l->shaper;
         ns_t at = departure(l, &after, s->bytes, l->head_since);
 
         if (at > now) {
-            return;
+            break;
         }
-        l->bucket = after;
+        l->shaper = after;
         l->backlog -= s->bytes;
         l->head_since = at;
         s->out = ns_add(at, l->cfg.delay);
         l->sent++;
+    }
+    for (ns_t step; (step = next_step(l, &l->shaper)) <= now && step != NS_NEVER;) {
+        advance_step(l, &l->shaper);
+        l->head_since = ns_max(l->head_since, step);
     }
 }
 
@@ -136,8 +203,9 @@ static void advance(struct link *l, ns_t now)
  * the queue takes what still fits as a whole. */
 static bool fits(const struct link *l, int64_t bytes)
 {
-    return !l->cfg.rate ||
-           (bytes <= l->cfg.burst_bytes && l->backlog + bytes <= l->cfg.queue_bytes);
+    const struct shaper *s = &l->shaper;
+
+    return !s->rate || (bytes <= s->burst_bytes && l->backlog + bytes <= s->queue_bytes);
 }
 
 int link_send(struct link *l, void *packet, int64_t bytes, ns_t now)
@@ -181,7 +249,7 @@ ns_t link_next(const struct link *l)
     if (l->sent == l->tail) {
         return NS_NEVER;
     }
-    struct bucket after = l->bucket;
+    struct shaper after = l->shaper;
     return ns_add(departure(l, &after, s->bytes, l->head_since), l->cfg.delay);
 }
 
@@ -200,14 +268,14 @@ void *link_recv(struct link *l, ns_t now)
 
 int64_t link_backlog_bytes(const struct link *l, ns_t now)
 {
-    struct bucket bucket = l->bucket;
+    struct shaper shaper = l->shaper;
     int64_t backlog = l->backlog;
     ns_t since = l->head_since;
 
     for (uint64_t i = l->sent; i != l->tail; i++) {
         const struct slot *s = &l->ring[i & l->mask];
 
-        since = departure(l, &bucket, s->bytes, since);
+        since = departure(l, &shaper, s->bytes, since);
         if (since > now) {
             break;
         }

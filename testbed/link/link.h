@@ -8,6 +8,7 @@
 
 #include "agents/base/ns.h"
 #include "agents/base/rate.h"
+#include "agents/base/rate_schedule.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,8 +18,16 @@ struct link_config {
     bps_t rate;          /* 0: unlimited, then there is no queue either */
     int64_t burst_bytes; /* bucket depth; link_burst_bytes gives the testbed's choice */
     int64_t queue_bytes; /* bytes that may wait; a packet that does not fit is dropped whole */
-    ns_t delay;          /* one-way propagation delay */
-    double loss;         /* independent loss probability, drawn before the queue */
+    /* A rate that changes in time, instead of rate; NULL: it does not. Borrowed, with its steps,
+     * while the link lives. Each step is what a change of tbf in place is: the bucket becomes
+     * link_burst_bytes of the new rate and full, whatever waits stays, the first of it at once if
+     * the bucket has room for it, and the queue's limit becomes that of the new rate without
+     * dropping what is above it. (The kernel looks at the queue when a timer of the old rate is due
+     * or a packet comes, if that is later.) So a step of a busy link is worth up to one bucket. */
+    const struct rate_schedule *schedule;
+    ns_t queue_time; /* with a schedule: the limit as time at the current rate; 0: queue_bytes */
+    ns_t delay;      /* one-way propagation delay */
+    double loss;     /* independent loss probability, drawn before the queue */
     uint64_t seed;
 };
 
@@ -31,6 +40,9 @@ struct link;
 
 /* clamp(1514 + rate x 100 us, 1600, 2300) bytes. */
 int64_t link_burst_bytes(bps_t rate);
+/* The limit of a queue of that many seconds at the rate, but room for one full packet of 1514 bytes
+ * at least. */
+int64_t link_queue_bytes(bps_t rate, ns_t queue_time);
 int link_new(struct link **out, const struct link_config *cfg);
 void link_free(struct link *l); /* frees packets still inside with free() */
 /* A packet enters at now. Takes ownership of packet (malloc'd by the caller) and frees it when it
