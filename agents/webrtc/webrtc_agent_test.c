@@ -159,6 +159,9 @@ static void test_idle_channel(void **state)
     pair_run(&n, 200 * NS_PER_S);
     expect_orderly(&n);
     expect_file(&n, 10000);
+    /* the channel has been there all the time: nothing but the way over is left to wait for */
+    assert_in_range(n.seen[SENDER].file_begin, c.data_start, c.data_start + NS_PER_MS);
+    assert_in_range(n.seen[RECEIVER].file_begin, c.data_start, c.data_start + 30 * NS_PER_MS);
     pair_fini(&n);
 }
 

@@ -72,21 +72,25 @@ static int make_open(struct webrtc_data_tx *d)
     if (n < 0) {
         return n;
     }
-    record_put_named(d->rec, RECORD_EVENT, "data-start", d->now, d->stream);
-    d->started = true;
+    d->opened = true;
     d->len = (size_t)n;
     d->ppid = DCEP_PPID_DCEP;
     return note(d, -1);
 }
 
-/* Makes the next message of the transfer; none is left when finished and len is 0. */
+/* Makes the next message of the transfer; there is none while len is 0: it has finished, or its
+ * time has not come. */
 static int make_message(struct webrtc_data_tx *d)
 {
     if (d->cfg->data_stop <= d->now) {
         d->finished = true;
     }
-    if (d->finished) {
+    if (d->finished || d->now < d->cfg->data_start) {
         return 0;
+    }
+    if (!d->started) {
+        record_put_named(d->rec, RECORD_EVENT, "data-start", d->now, d->stream);
+        d->started = true;
     }
     d->len = bulk_source_next(d->source, d->message);
     d->ppid = DCEP_PPID_BINARY;
@@ -99,10 +103,10 @@ int webrtc_data_tx_pump(struct webrtc_data_tx *d, struct webrtc_sctp *sctp, ns_t
     int rv = 0;
 
     d->now = now;
-    if (!webrtc_sctp_up(sctp) || now < d->cfg->data_start || d->reset) {
+    if (!webrtc_sctp_up(sctp) || d->reset) {
         return 0;
     }
-    if (!d->started) {
+    if (!d->opened) {
         rv = make_open(d);
     }
     while (rv == 0) {
@@ -128,7 +132,7 @@ void webrtc_data_tx_stop(struct webrtc_data_tx *d, struct webrtc_sctp *sctp, ns_
 {
     d->now = now;
     d->finished = true;
-    if (d->started && !d->reset && webrtc_sctp_up(sctp)) {
+    if (d->opened && !d->reset && webrtc_sctp_up(sctp)) {
         d->reset = true;
         webrtc_sctp_reset(sctp, d->stream, now);
     }

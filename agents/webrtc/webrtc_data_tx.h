@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The sender's data channel: DCEP OPEN (reliable, ordered), then the transfer's messages into
- * SCTP's send buffer as fast as it takes them, then a stream reset. */
+/* The sender's data channel: DCEP OPEN (reliable, ordered) as soon as there is an association, as
+ * applications do that make their channels with the call; then, from its time on, the transfer's
+ * messages into SCTP's send buffer as fast as it takes them, then a stream reset. */
 #ifndef AGENTS_WEBRTC_WEBRTC_DATA_TX_H
 #define AGENTS_WEBRTC_WEBRTC_DATA_TX_H
 
@@ -37,7 +38,7 @@ struct webrtc_data_tx {
     uint32_t ppid; /* ... and its kind */
     int64_t next_number;
     ns_t now; /* of the call under way */
-    bool started, finished, confirmed, first_sent, reset, reset_done;
+    bool opened, started, finished, confirmed, first_sent, reset, reset_done;
     uint64_t messages, bytes;
 };
 
@@ -45,10 +46,10 @@ struct webrtc_data_tx {
 int webrtc_data_tx_init(struct webrtc_data_tx *d, const struct agent_config *cfg, uint64_t seed,
                         const struct record_sink *rec);
 void webrtc_data_tx_fini(struct webrtc_data_tx *d);
-/* When the channel is to be opened; NS_NEVER once it has been. */
+/* When the transfer is to begin; NS_NEVER once it has. */
 ns_t webrtc_data_tx_deadline(const struct webrtc_data_tx *d);
-/* Opens the channel when its time has come and the association is up, and hands over what there is
- * room for. Returns 0 or ERR_NOMEM. */
+/* Opens the channel when the association is up, and hands over what there is room for of a transfer
+ * whose time has come. Returns 0 or ERR_NOMEM. */
 int webrtc_data_tx_pump(struct webrtc_data_tx *d, struct webrtc_sctp *sctp, ns_t now);
 /* No new message from now on; the stream is reset after what has been written. */
 void webrtc_data_tx_stop(struct webrtc_data_tx *d, struct webrtc_sctp *sctp, ns_t now);

@@ -16,7 +16,7 @@
 
 #define INTEROP_UNUSED __attribute__((unused))
 #define PATH_MAX_BYTES 4096
-#define ARGS_MAX 24
+#define ARGS_MAX 32
 #define READY_FD 9
 #define STEP_MS 20
 #define LIMIT_MS 40000

@@ -128,31 +128,14 @@ static pid_t start_peer(const char *stack, const char *turn, const char *role, c
 
 static pid_t start_agent(const char *role, bool offers, const char *description, const char *media)
 {
-    const char *const args[] = {"webrtc",
-                                role,
-                                "--local",
-                                "127.0.0.1:0",
-                                "--set",
-                                media,
-                                "--set",
-                                "data=file",
-                                "--set",
-                                "data.size=1000000",
-                                "--set",
-                                "data.message-size=16384",
-                                "--set",
-                                "media.start-rate=1mbit",
-                                "--set",
-                                "media.max-rate=3mbit",
-                                "--set",
-                                "duration=4s",
-                                "--records",
-                                work,
-                                "--sdp-out",
-                                ours_sdp,
-                                offers ? "--answer" : "--offer",
-                                description,
-                                NULL};
+    const char *const args[] = {
+        "webrtc", role, "--local", "127.0.0.1:0", "--set", media, "--set", "data=file", "--set",
+        "data.size=1000000", "--set", "data.message-size=16384",
+        /* wrtc loses messages that come right behind the channel's OPEN,
+         * before a script can listen */
+        "--set", "data.start=1s", "--set", "media.start-rate=1mbit", "--set",
+        "media.max-rate=3mbit", "--set", "duration=4s", "--records", work, "--sdp-out", ours_sdp,
+        offers ? "--answer" : "--offer", description, NULL};
 
     return start("agent", agent, -1, args);
 }
