@@ -94,10 +94,13 @@ void scenario_print(const struct scenario *s, FILE *out)
 
         if (scenario_key_in_group(k, "media") || scenario_key_channel(k) >= 0)
             continue;
+        const char *part = memchr(k->name, '.', len);
+
         if (len > 0 && (!previous || strncmp(previous->name, k->name, len + 1) != 0))
-            fprintf(out, "%.*s:\n", (int)len, k->name);
+            fprintf(out, "%s%.*s:\n", part ? "  " : "",
+                    part ? (int)(k->name + len - part - 1) : (int)len, part ? part + 1 : k->name);
         if (len > 0)
-            fputs("  ", out);
+            fputs(part ? "    " : "  ", out);
         print_value(s, k, out);
         previous = k;
     }

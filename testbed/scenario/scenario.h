@@ -16,18 +16,30 @@
 #define SCENARIO_NAME_MAX 64
 #define SCENARIO_TEXT_MAX 200
 
+enum scenario_loss { SCENARIO_LOSS_RANDOM, SCENARIO_LOSS_GILBERT_ELLIOTT };
+enum scenario_jitter { SCENARIO_JITTER_NR_BPDV, SCENARIO_JITTER_REORDER };
+
 /* Every key of a scenario has one field here; scenario_keys.c names, bounds and documents each.
  * Values that the agents also know use the enums of agents/agent_config.h. */
 struct scenario {
     char name[SCENARIO_NAME_MAX + 1];
     char description[SCENARIO_TEXT_MAX + 1];
 
-    /* path: the bottleneck, both directions alike */
+    /* path: the bottleneck and what lies behind it, both directions alike unless back_ says else */
     bps_t path_rate;
     ns_t path_delay;          /* one way */
     int64_t path_queue_bytes; /* given as a time or as bytes in the file; 0: derive from the time */
     ns_t path_queue_time;     /* time to drain a full queue at path_rate */
-    double path_loss;         /* 0..1, sim only for now */
+    double path_loss;         /* 0..1 */
+    int64_t path_loss_model;  /* enum scenario_loss */
+    int64_t path_loss_to_bad_ppm, path_loss_to_good_ppm, path_loss_in_bad_ppm,
+        path_loss_in_good_ppm; /* Gilbert-Elliott */
+    ns_t path_jitter;          /* standard deviation */
+    int64_t path_jitter_model; /* enum scenario_jitter */
+    int64_t path_duplicate_ppm;
+    /* receiver to sender; NS_NEVER: as forward */
+    ns_t back_delay, back_jitter;
+    int64_t back_loss_ppm, back_duplicate_ppm;
 
     int64_t stack; /* enum agent_stack */
     int64_t preset, mapping, encoder;

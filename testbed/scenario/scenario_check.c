@@ -154,6 +154,7 @@ void scenario_check(const struct scenario *s, scenario_check_report *report, voi
     bool data = false, file = false;
 
     check_queue(s, report, ctx);
+    scenario_check_impairments(s, report, ctx);
     if (s->media)
         check_media(s, report, ctx);
     for (size_t i = 0; i < AGENT_CHANNELS_MAX; i++) {

@@ -50,7 +50,34 @@ static const struct scenario_key keys[] = {
     {ROW("path.queue", QUEUE, path_queue_time, "300ms"),
      .help = "tail-drop limit: bytes, or the time a full queue takes to drain at path.rate"},
     {ROW("path.loss", LOSS, path_loss, "0"), .min = 0, .max = 1000000,
-     .help = "independent loss per packet and direction; simulated links only"},
+     .help = "loss-model random: share of packets lost behind the bottleneck, each by itself"},
+    {ROW("path.loss-model", WORD, path_loss_model, "random"),
+     .words = {"random", "gilbert-elliott"},
+     .help = "packets are lost each by itself, or in bursts as with netem's gemodel"},
+    {ROW("path.loss-to-bad", RATIO, path_loss_to_bad_ppm, "0"), .min = 0, .max = 1000000,
+     .help = "gilbert-elliott: chance per packet that the good state turns bad (gemodel p)"},
+    {ROW("path.loss-to-good", RATIO, path_loss_to_good_ppm, "1"), .min = 1, .max = 1000000,
+     .help = "gilbert-elliott: chance per packet that the bad state turns good (gemodel r)"},
+    {ROW("path.loss-in-bad", RATIO, path_loss_in_bad_ppm, "1"), .min = 0, .max = 1000000,
+     .help = "gilbert-elliott: share of packets lost in the bad state (gemodel 1-h)"},
+    {ROW("path.loss-in-good", RATIO, path_loss_in_good_ppm, "0"), .min = 0, .max = 1000000,
+     .help = "gilbert-elliott: share of packets lost in the good state (gemodel 1-k)"},
+    {ROW("path.jitter", TIME, path_jitter, "0s"), .min = 0, .max = NS_PER_S,
+     .help = "standard deviation of a normal variate, clipped at three of them, that changes each "
+             "packet's delay (RFC 8868 section 4.5 recommends 5ms)"},
+    {ROW("path.jitter-model", WORD, path_jitter_model, "nr-bpdv"), .words = {"nr-bpdv", "reorder"},
+     .help = "nr-bpdv: its absolute value is added and no packet overtakes; reorder: it is added "
+             "as it is and packets overtake"},
+    {ROW("path.duplicate", RATIO, path_duplicate_ppm, "0"), .min = 0, .max = 1000000,
+     .help = "share of the packets not lost that arrive twice"},
+    {ROW("path.back.delay", TIME, back_delay, "same"), .min = 0, .max = 10 * NS_PER_S,
+     .never = "same", .help = "path.delay from receiver to sender"},
+    {ROW("path.back.loss", RATIO, back_loss_ppm, "same"), .min = 0, .max = 1000000, .never = "same",
+     .help = "path.loss from receiver to sender, with loss-model random"},
+    {ROW("path.back.jitter", TIME, back_jitter, "same"), .min = 0, .max = NS_PER_S, .never = "same",
+     .help = "path.jitter from receiver to sender"},
+    {ROW("path.back.duplicate", RATIO, back_duplicate_ppm, "same"), .min = 0, .max = 1000000,
+     .never = "same", .help = "path.duplicate from receiver to sender"},
 
     {ROW("stack", WORD, stack, "quic"), .words = {"quic", "webrtc"},
      .help = "protocol stack of both agents"},
@@ -168,14 +195,14 @@ const struct scenario_key *scenario_key_find(const char *name)
 
 size_t scenario_key_group_len(const struct scenario_key *k)
 {
-    const char *dot = strchr(k->name, '.');
+    const char *dot = strrchr(k->name, '.');
 
     return dot ? (size_t)(dot - k->name) : 0;
 }
 
 const char *scenario_key_leaf(const struct scenario_key *k)
 {
-    const char *dot = strchr(k->name, '.');
+    const char *dot = strrchr(k->name, '.');
 
     return dot ? dot + 1 : k->name;
 }

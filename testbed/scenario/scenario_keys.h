@@ -13,7 +13,7 @@
 /* Room for any value as text, with its zero byte. */
 #define SCENARIO_VALUE_MAX (SCENARIO_TEXT_MAX + 1)
 /* At least the rows of the table. */
-#define SCENARIO_KEYS_MAX 96
+#define SCENARIO_KEYS_MAX 128
 #define SCENARIO_WORDS_MAX 6
 
 enum scenario_key_type {
@@ -31,13 +31,13 @@ enum scenario_key_type {
 };
 
 struct scenario_key {
-    const char *name; /* "group.key" or "key" */
+    const char *name; /* "key", "group.key", or "group.part.key" in a part of a group */
     enum scenario_key_type type;
     size_t offset;      /* of the field in struct scenario */
     const char *preset; /* the default, as text */
     int64_t min, max;   /* in base units (COUNT, TIME, RATE, BYTES, RATIO, LOSS, SIZE) */
     bool zero;          /* 0 is allowed besides min to max */
-    const char *never;  /* a TIME's word for NS_NEVER, or NULL */
+    const char *never;  /* a TIME's or RATIO's word for NS_NEVER, or NULL */
     const char *words[SCENARIO_WORDS_MAX + 1];
     bool fixed; /* may not vary in a grid */
     const char *help;
@@ -50,7 +50,8 @@ const struct scenario_key *scenario_key_at(size_t i);
 size_t scenario_key_index(const struct scenario_key *k);
 /* NULL when there is none. */
 const struct scenario_key *scenario_key_find(const char *name);
-/* The length of "group" in "group.key", 0 for a key without a group. */
+/* The length of "group" in "group.key", of "group.part" in "group.part.key", 0 for a key without a
+ * group. A part of a group stands behind the group's own keys. */
 size_t scenario_key_group_len(const struct scenario_key *k);
 /* The part behind the group. */
 const char *scenario_key_leaf(const struct scenario_key *k);

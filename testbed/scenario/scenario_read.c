@@ -81,25 +81,39 @@ static void read_value(struct reader *r, const struct scenario_key *k, struct fy
         r->file->keys[i].bad = false;
 }
 
-/* The names allowed in a mapping: keys of group (NULL: keys without a group, groups, and what
- * has a form of its own). words has room for the table and is NULL terminated. */
+/* The name of the group (group NULL) or the part of that group that the key lies in; its length, 0
+ * when it lies in none. */
+static size_t part_name(const struct scenario_key *k, const char *group, const char **name)
+{
+    size_t outer = group ? strlen(group) : 0, len = scenario_key_group_len(k);
+
+    if (len == 0 || (group && (len <= outer + 1 || strncmp(k->name, group, outer) != 0 ||
+                               k->name[outer] != '.')))
+        return 0;
+    *name = k->name + (group ? outer + 1 : 0);
+    return strcspn(*name, ".");
+}
+
+/* The names allowed in a mapping: keys of group (NULL: keys without a group, and what has a form of
+ * its own), and of groups or parts of the group. words has room for the table and is NULL
+ * terminated. */
 static void allowed_words(const char *group, const char **words, char group_names[][16])
 {
-    const struct scenario_key *previous = NULL;
     size_t n = 0, groups = 0;
 
     for (size_t i = 0; i < scenario_key_count(); i++) {
         const struct scenario_key *k = scenario_key_at(i);
-        size_t len = scenario_key_group_len(k);
+        const char *part;
+        size_t len = part_name(k, group, &part);
 
-        if (group ? scenario_key_in_group(k, group) : len == 0) {
+        if (group ? scenario_key_in_group(k, group) : scenario_key_group_len(k) == 0) {
             words[n++] = scenario_key_leaf(k);
-        } else if (!group && !is_media_or_data(k) &&
-                   (!previous || strncmp(previous->name, k->name, len + 1) != 0)) {
-            snprintf(group_names[groups], 16, "%.*s", (int)len, k->name);
+        } else if (len > 0 && !is_media_or_data(k) &&
+                   (groups == 0 || strncmp(group_names[groups - 1], part, len) != 0 ||
+                    group_names[groups - 1][len] != '\0')) {
+            snprintf(group_names[groups], 16, "%.*s", (int)len, part);
             words[n++] = group_names[groups++];
         }
-        previous = k;
     }
     if (group && is_flow_group(group)) {
         words[n++] = "kind";
@@ -141,14 +155,24 @@ static void read_mapping(struct reader *r, struct fy_node *node, struct scenario
     }
 }
 
+static size_t group_index(const char *name);
+static void read_group(struct reader *r, char *name, size_t index, struct fy_node *node,
+                       struct scenario_source key_at);
+
 static void read_group_pair(struct reader *r, void *ctx, const char *key, struct fy_node *value,
                             struct scenario_source key_at)
 {
     const char *group = ctx;
     const struct scenario_key *k = find_in_group(group, key);
+    char part[2 * KEY_TEXT_MAX];
+    size_t index;
 
+    snprintf(part, sizeof(part), "%s.%s", group, key);
+    index = group_index(part);
     if (k) {
         read_value(r, k, value, key_at);
+    } else if (index < scenario_key_count()) {
+        read_group(r, part, index, value, key_at);
     } else if (strcmp(key, "kind") != 0 || !is_flow_group(group)) {
         const char *words[SCENARIO_KEYS_MAX + 5];
         char names[SCENARIO_KEYS_MAX][16];
@@ -294,13 +318,29 @@ static void read_flows(struct reader *r, struct fy_node *node, struct scenario_s
     r->file->flows_bad = bad;
 }
 
+/* A key whose full name stands where the groups do. */
+static void report_dotted(struct reader *r, const struct scenario_key *k, struct scenario_source at)
+{
+    const char *dot = strchr(k->name, '.'), *part = dot + 1, *last = scenario_key_leaf(k);
+
+    if (last != part)
+        scenario_errors_add(
+            r->errors, at, "\"%s\" is not written so in a file; allowed: %.*s: {%.*s: {%s: ...}}",
+            k->name, (int)(dot - k->name), k->name, (int)(last - 1 - part), part, last);
+    else
+        scenario_errors_add(r->errors, at,
+                            "\"%s\" is not written so in a file; allowed: %s%.*s: {%s: ...}",
+                            k->name, is_media_or_data(k) ? "flows with kind " : "",
+                            scenario_key_channel(k) > 0 ? 4 : (int)(dot - k->name), k->name, part);
+}
+
 static void read_root_pair(struct reader *r, void *ctx, const char *key, struct fy_node *value,
                            struct scenario_source key_at)
 {
     const struct scenario_key *k = strchr(key, '.') ? NULL : scenario_key_find(key);
     const char *words[SCENARIO_KEYS_MAX + 5];
     char names[SCENARIO_KEYS_MAX][16];
-    size_t group = group_index(key);
+    size_t group = strchr(key, '.') ? scenario_key_count() : group_index(key);
 
     (void)ctx;
     if (k) {
@@ -331,12 +371,7 @@ static void read_root_pair(struct reader *r, void *ctx, const char *key, struct 
         snprintf(name, sizeof(name), "%s", key);
         read_group(r, name, group, value, key_at);
     } else if (scenario_key_find(key)) {
-        const char *dot = strchr(key, '.');
-
-        scenario_errors_add(
-            r->errors, key_at, "\"%s\" is not written so in a file; allowed: %s%.*s: {%s: ...}",
-            key, is_media_or_data(scenario_key_find(key)) ? "flows with kind " : "",
-            scenario_key_channel(scenario_key_find(key)) > 0 ? 4 : (int)(dot - key), key, dot + 1);
+        report_dotted(r, scenario_key_find(key), key_at);
     } else {
         allowed_words(NULL, words, names);
         report_unknown(r, key_at, key, words);

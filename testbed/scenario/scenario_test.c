@@ -22,6 +22,18 @@ static const struct {
     {"path.delay", "25us"},
     {"path.queue", "64kB"},
     {"path.loss", "0.012345"},
+    {"path.loss-model", "gilbert-elliott"},
+    {"path.loss-to-bad", "0.01"},
+    {"path.loss-to-good", "0.25"},
+    {"path.loss-in-bad", "0.9"},
+    {"path.loss-in-good", "0.000001"},
+    {"path.jitter", "8us"},
+    {"path.jitter-model", "reorder"},
+    {"path.duplicate", "0.02"},
+    {"path.back.delay", "30us"},
+    {"path.back.loss", "0"},
+    {"path.back.jitter", "10us"},
+    {"path.back.duplicate", "1"},
     {"stack", "webrtc"},
     {"preset", "bbr"},
     {"share", "0.25"},
@@ -179,6 +191,11 @@ static void test_single_keys_round_trip(void **state)
         scenario_key_set(&s, scenario_key_find("media.min-rate"), "1kbit", message,
                          sizeof(message));
         scenario_key_set(&s, scenario_key_find("duration"), "100s", message, sizeof(message));
+        if (!strncmp(k->name, "path.loss-", 10)) { /* neither model would lose anything */
+            scenario_key_set(&s, scenario_key_find("path.loss"), "1%", message, sizeof(message));
+            scenario_key_set(&s, scenario_key_find("path.loss-to-bad"), "1%", message,
+                             sizeof(message));
+        }
         assert_int_equal(scenario_key_set(&s, k, others[i].value, message, sizeof(message)), 0);
         if (!strcmp(k->name, "path.queue"))
             s.path_queue_time = rate_duration(s.path_rate, s.path_queue_bytes);
