@@ -250,14 +250,14 @@ static int write_conf(const struct agent_config *cfg, const char *dir, const cha
     return finish(f);
 }
 
-static int write_trace(const struct plan_trace *t, const char *dir)
+static int write_copy(const char *text, size_t len, const char *dir, const char *name)
 {
-    FILE *f = create(dir, MANIFEST_TRACE_FILE);
+    FILE *f = create(dir, name);
 
     if (!f) {
         return ERR_OS;
     }
-    fwrite(t->text, 1, t->text_len, f);
+    fwrite(text, 1, len, f);
     return finish(f);
 }
 
@@ -272,7 +272,11 @@ int manifest_write_inputs(const struct plan_run *run, const struct agent_config 
         rc = write_conf(receiver, dir, "receiver.conf");
     }
     if (!rc && run->trace) {
-        rc = write_trace(run->trace, dir);
+        rc = write_copy(run->trace->text, run->trace->text_len, dir, MANIFEST_TRACE_FILE);
+    }
+    if (!rc && s.path_rates) {
+        rc = write_copy(s.path_rates->text, s.path_rates->text_len, dir, MANIFEST_RATES_FILE);
+        snprintf(s.path_trace, sizeof s.path_trace, "%s", MANIFEST_RATES_FILE);
     }
     if (rc) {
         return rc;

@@ -45,8 +45,10 @@ void manifest_add_invalid(struct manifest *m, const char *reason, int64_t count,
 int manifest_write(const struct manifest *m, const char *dir);
 /* The copy of the frame sizes a run uses, in its folder. */
 #define MANIFEST_TRACE_FILE "media.trace"
-/* Writes dir/scenario.yaml, dir/sender.conf and dir/receiver.conf, and the frame sizes if the run
- * uses any; the scenario then names that copy. Returns 0 or ERR_OS (errno). */
+/* The copy of the file of rates, likewise. */
+#define MANIFEST_RATES_FILE "path.rates"
+/* Writes dir/scenario.yaml, dir/sender.conf and dir/receiver.conf, and the frame sizes and the file
+ * of rates if the run uses any; the scenario then names the copies. Returns 0 or ERR_OS (errno). */
 int manifest_write_inputs(const struct plan_run *run, const struct agent_config *sender,
                           const struct agent_config *receiver, const char *dir);
 /* Creates dir/DONE, last of all. Returns 0 or ERR_OS (errno). */

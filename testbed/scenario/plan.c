@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "testbed/scenario/plan_expect.h"
 #include "testbed/scenario/plan_private.h"
+#include "testbed/scenario/plan_rates.h"
 #include "testbed/scenario/plan_trace.h"
 #include "testbed/scenario/scenario.h"
 
@@ -35,6 +36,7 @@ struct builder {
     bool any_media, any_data[AGENT_CHANNELS_MAX];
     const char *path; /* of the scenario, when files beside it may be read; NULL: not */
     struct plan_trace *traces;
+    struct plan_rates *rates;
     bool no_memory;
 };
 
@@ -138,6 +140,21 @@ static void load_trace(struct builder *b, const struct scenario *s)
     }
 }
 
+/* Reads the file of rates that a cell needs. */
+static void load_rates(struct builder *b, struct scenario *s)
+{
+    char message[300];
+    int rv;
+
+    if (!b->path || !s->path_trace[0])
+        return;
+    rv = plan_rates_load(&b->rates, b->path, s, message, sizeof(message));
+    if (rv == ERR_NOMEM)
+        b->no_memory = true;
+    else if (rv)
+        report(b, "path.rate", NULL, message);
+}
+
 /* Keeps an option's text for messages. */
 static const char *keep_option(struct builder *b, const char *name, const char *value)
 {
@@ -230,8 +247,9 @@ static void build_cell(struct builder *b, const size_t *choice, struct scenario 
         if (axis->count > 0)
             scenario_key_set(s, axis->key, axis->values[choice[i]].text, message, sizeof(message));
     }
-    scenario_finish(s);
     b->choice = choice;
+    load_rates(b, s);
+    scenario_finish(s);
     scenario_check(s, report, b);
     scenario_steps_check(s, report_step, b);
     load_trace(b, s);
@@ -362,7 +380,9 @@ static int build_plan(struct builder *b, size_t cells, const struct scenario *sc
     if (!p)
         return ERR_NOMEM;
     p->traces = b->traces;
+    p->rates = b->rates;
     b->traces = NULL;
+    b->rates = NULL;
     p->base = f->scenario;
     scenario_finish(&p->base);
     p->cell_values = calloc(cells, sizeof(*p->cell_values));
@@ -422,7 +442,7 @@ static int expand(struct builder *b)
     else if (!scenario_errors_any(&b->errors)) {
         rv = build_plan(b, cells, scenarios);
         if (!rv)
-            rv = plan_expect_build(b->plan, &b->file, scenarios);
+            rv = plan_expect_build(b->plan, &b->file, scenarios, &b->errors);
         if (!rv && b->opt && b->opt->only)
             keep_only(b);
     }
@@ -454,6 +474,7 @@ static void builder_free(struct builder *b)
     free(b->options);
     scenario_file_fini(&b->file);
     plan_trace_free(b->traces);
+    plan_rates_free(b->rates);
     plan_free(b->plan);
     free(b);
 }
@@ -539,6 +560,7 @@ void plan_free(struct plan *p)
         free(*k);
     plan_expect_free(p);
     plan_trace_free(p->traces);
+    plan_rates_free(p->rates);
     free(p->cell_values);
     free(p->grid_keys);
     free(p->runs);

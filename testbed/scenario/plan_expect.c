@@ -14,6 +14,7 @@ struct builder {
     struct plan *plan;
     const struct scenario_file *file;
     const struct scenario *scenarios;
+    struct scenario_errors *errors;
 };
 
 /* How many cells lie between two neighbours on an axis: the last key is fastest. */
@@ -102,6 +103,37 @@ static bool resolve(const struct builder *b, const struct scenario_bound *from,
     return true;
 }
 
+/* Where path.rate was given. */
+static struct scenario_source rate_source(const struct scenario_file *f)
+{
+    const struct scenario_key *k = scenario_key_find("path.rate");
+
+    for (size_t i = 0; i < f->axis_count; i++) {
+        if (f->axes[i].key == k && f->axes[i].count)
+            return f->axes[i].values[0].at;
+    }
+    return f->keys[scenario_key_index(k)].set ? f->keys[scenario_key_index(k)].at : f->root;
+}
+
+static bool is_of_rate(const struct scenario_bound *b, const struct scenario *s)
+{
+    return b->given && (b->of == SCENARIO_OF_PATH_RATE || b->of == SCENARIO_OF_MEDIA_SHARE ||
+                        b->of == SCENARIO_OF_DATA_SHARE ||
+                        (b->of == SCENARIO_OF_PATH_QUEUE && s->path_queue_bytes > 0));
+}
+
+/* Reports a bound in units of a rate that has no single value. */
+static void check_bounds(const struct builder *b, const struct scenario_expect *e, size_t cell)
+{
+    const struct scenario *s = &b->scenarios[cell];
+
+    if (scenario_rate_varies(s) && (is_of_rate(&e->min, s) || is_of_rate(&e->max, s)))
+        scenario_errors_add(b->errors, rate_source(b->file),
+                            "expect: %s has a bound of path.rate, which changes here; allowed: a "
+                            "plain number, or a bound of link_utilisation_ratio",
+                            e->metric);
+}
+
 static int add_checks(const struct builder *b, const struct scenario_expect *from,
                       struct plan_expect *to)
 {
@@ -116,14 +148,16 @@ static int add_checks(const struct builder *b, const struct scenario_expect *fro
         if (selects(b, &from->cell, c) && resolve(b, &from->min, metric, c, &check.min) &&
             resolve(b, &from->max, metric, c, &check.max))
             to->checks[to->check_count++] = check;
+        if (selects(b, &from->cell, c))
+            check_bounds(b, from, c);
     }
     return 0;
 }
 
 int plan_expect_build(struct plan *p, const struct scenario_file *f,
-                      const struct scenario *scenarios)
+                      const struct scenario *scenarios, struct scenario_errors *errors)
 {
-    const struct builder b = {.plan = p, .file = f, .scenarios = scenarios};
+    const struct builder b = {.plan = p, .file = f, .scenarios = scenarios, .errors = errors};
 
     if (f->expect_count == 0)
         return 0;

@@ -35,9 +35,10 @@ struct plan_expect {
 };
 
 /* Fills in p->expects for all cells of the plan, also those that are not run. The plan's cells and
- * the scenario of each must be in place. Returns 0 or ERR_NOMEM. */
+ * the scenario of each must be in place. Bounds that mean nothing, being of a rate that changes in
+ * time, go to errors. Returns 0 or ERR_NOMEM. */
 int plan_expect_build(struct plan *p, const struct scenario_file *f,
-                      const struct scenario *scenarios);
+                      const struct scenario *scenarios, struct scenario_errors *errors);
 void plan_expect_free(struct plan *p);
 /* The names of all cells, also of those that are not run: what the folders of a cell's runs begin
  * with. To be freed; NULL when out of memory. */

@@ -14,6 +14,38 @@ static bool is_safe(char c)
            strchr(".,=_+-", c);
 }
 
+/* Lists and mappings keep their words alone: "[[0s, 5mbit], [30s, 1mbit]]" is
+ * "0s-5mbit-30s-1mbit". */
+static size_t print_words(char *out, size_t room, const char *value)
+{
+    size_t n = 0;
+    bool gap = false;
+
+    for (const char *p = value; *p; p++) {
+        if (!is_safe(*p) || *p == ',' || *p == '=') {
+            gap = n > 0;
+            continue;
+        }
+        if (gap && n < room)
+            out[n] = '-';
+        n += gap;
+        gap = false;
+        if (n < room)
+            out[n] = *p;
+        n++;
+    }
+    if (room)
+        out[n < room ? n : room - 1] = '\0';
+    return n;
+}
+
+static size_t print_value(char *out, size_t room, const char *value)
+{
+    if (value[0] == '[' || value[0] == '{')
+        return print_words(out, room, value);
+    return (size_t)snprintf(out, room, "%s", value);
+}
+
 size_t plan_cell_name(char *out, const char *const *keys, const char *const *values, size_t cell,
                       int form)
 {
@@ -23,8 +55,10 @@ size_t plan_cell_name(char *out, const char *const *keys, const char *const *val
         const char *dot = form == PLAN_NAME_SHORT ? strchr(keys[i], '.') : NULL;
         size_t room = used < NAME_SIZE ? NAME_SIZE - used : 0;
 
-        used += (size_t)snprintf(room ? out + used : NULL, room, "%s%s=%s", i ? "," : "",
-                                 dot ? dot + 1 : keys[i], values[i]);
+        used += (size_t)snprintf(room ? out + used : NULL, room, "%s%s=", i ? "," : "",
+                                 dot ? dot + 1 : keys[i]);
+        room = used < NAME_SIZE ? NAME_SIZE - used : 0;
+        used += print_value(room ? out + used : NULL, room, values[i]);
     }
     if (!keys[0])
         used = (size_t)snprintf(out, NAME_SIZE, "all");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "testbed/scenario/scenario.h"
+#include "testbed/scenario/rate_trace.h"
 #include "testbed/scenario/scenario_keys.h"
 #include "testbed/scenario/scenario_steps.h"
 
@@ -9,12 +10,55 @@
  * stream headers. */
 #define DATA_BYTES_PER_PACKET 1400
 #define FRAME_BYTES_PER_PACKET 1494
+/* The least a queue must hold to be one: an Ethernet frame of 1500 bytes of payload. */
+#define FULL_PACKET_BYTES 1514
+
+struct rate_schedule scenario_rate_schedule(const struct scenario *s, struct rate_step *one)
+{
+    *one = (struct rate_step){0, s->path_rate};
+    if (s->path_rates)
+        return s->path_rates->trace->schedule;
+    if (s->path_step_count)
+        return (struct rate_schedule){s->path_steps, s->path_step_count, 0};
+    return (struct rate_schedule){one, 1, 0};
+}
+
+bool scenario_rate_varies(const struct scenario *s)
+{
+    struct rate_step one;
+
+    return scenario_rate_schedule(s, &one).count > 1;
+}
+
+bps_t scenario_rate_min(const struct scenario *s)
+{
+    struct rate_step one;
+    const struct rate_schedule rates = scenario_rate_schedule(s, &one);
+
+    return rate_schedule_min(&rates);
+}
+
+bps_t scenario_rate_max(const struct scenario *s)
+{
+    struct rate_step one;
+    const struct rate_schedule rates = scenario_rate_schedule(s, &one);
+
+    return rate_schedule_max(&rates);
+}
+
+int64_t scenario_queue_bytes_at(const struct scenario *s, bps_t rate)
+{
+    int64_t bytes = s->path_queue_bytes;
+
+    if (bytes > 0)
+        return bytes;
+    bytes = rate_bytes(rate, s->path_queue_time);
+    return bytes < FULL_PACKET_BYTES && scenario_rate_varies(s) ? FULL_PACKET_BYTES : bytes;
+}
 
 int64_t scenario_queue_bytes(const struct scenario *s)
 {
-    if (s->path_queue_bytes > 0)
-        return s->path_queue_bytes;
-    return rate_bytes(s->path_rate, s->path_queue_time);
+    return scenario_queue_bytes_at(s, s->path_rate);
 }
 
 size_t scenario_files(const struct scenario *s)
@@ -28,10 +72,10 @@ size_t scenario_files(const struct scenario *s)
 
 ns_t scenario_expected_duration(const struct scenario *s)
 {
-    int64_t ethernet_bytes;
-    bps_t rate;
-
+    struct rate_step one;
+    const struct rate_schedule rates = scenario_rate_schedule(s, &one);
     int64_t file_bytes = 0;
+    double bits, left = s->media ? 1 - (double)s->share_ppm / 1e6 : 1;
     ns_t start = NS_NEVER;
 
     for (size_t i = 0; i < AGENT_CHANNELS_MAX; i++) {
@@ -42,14 +86,10 @@ ns_t scenario_expected_duration(const struct scenario *s)
     }
     if (s->duration != NS_NEVER || start == NS_NEVER)
         return s->duration;
-    rate = s->path_rate;
-    if (s->media)
-        rate = (bps_t)((__int128)rate * (1000000 - s->share_ppm) / 1000000);
-    if (rate <= 0)
+    if (left <= 0)
         return s->time_limit;
-    ethernet_bytes = file_bytes / DATA_BYTES_PER_PACKET * FRAME_BYTES_PER_PACKET;
-    return ns_min(ns_add(ns_add(start, rate_duration(rate, ethernet_bytes)), s->linger),
-                  s->time_limit);
+    bits = 8.0 * (double)(file_bytes / DATA_BYTES_PER_PACKET * FRAME_BYTES_PER_PACKET) / left;
+    return ns_min(ns_add(rate_schedule_end(&rates, start, bits), s->linger), s->time_limit);
 }
 
 static void print_value(const struct scenario *s, const struct scenario_key *k, FILE *out)

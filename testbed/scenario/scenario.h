@@ -7,6 +7,7 @@
 #include "agents/agent_config.h"
 #include "agents/base/ns.h"
 #include "agents/base/rate.h"
+#include "agents/base/rate_schedule.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,6 +16,9 @@
 
 #define SCENARIO_NAME_MAX 64
 #define SCENARIO_TEXT_MAX 200
+#define SCENARIO_RATE_STEPS_MAX 32
+
+struct plan_rates;
 
 enum scenario_loss { SCENARIO_LOSS_RANDOM, SCENARIO_LOSS_GILBERT_ELLIOTT };
 enum scenario_jitter { SCENARIO_JITTER_NR_BPDV, SCENARIO_JITTER_REORDER };
@@ -26,7 +30,14 @@ struct scenario {
     char description[SCENARIO_TEXT_MAX + 1];
 
     /* path: the bottleneck and what lies behind it, both directions alike unless back_ says else */
-    bps_t path_rate;
+    bps_t path_rate;                                      /* at time 0 */
+    struct rate_step path_steps[SCENARIO_RATE_STEPS_MAX]; /* the first is path_rate at 0 */
+    size_t path_step_count;                               /* 0: no list of steps */
+    char path_trace[SCENARIO_TEXT_MAX + 1];               /* file of rates; empty: none */
+    ns_t path_trace_step;                                 /* 0: the default */
+    /* that file once read; borrowed from the plan; NULL from plan_parse, where path_rate is not the
+     * file's either */
+    const struct plan_rates *path_rates;
     ns_t path_delay;          /* one way */
     int64_t path_queue_bytes; /* given as a time or as bytes in the file; 0: derive from the time */
     ns_t path_queue_time;     /* time to drain a full queue at path_rate */
@@ -83,7 +94,17 @@ struct scenario {
     int64_t runs, seed;
 };
 
-/* The size of the queue in bytes: as given, or path_queue_time at path_rate. */
+/* The bottleneck's rate over time, borrowed from the scenario; a constant rate is one step, for
+ * which *one is the room. */
+struct rate_schedule scenario_rate_schedule(const struct scenario *s, struct rate_step *one);
+bool scenario_rate_varies(const struct scenario *s);
+/* The lowest and the highest rate of the bottleneck. */
+bps_t scenario_rate_min(const struct scenario *s);
+bps_t scenario_rate_max(const struct scenario *s);
+/* The size of the queue in bytes while the rate is that: as given, or path_queue_time at this rate;
+ * where the rate varies it has room for one full packet at least. */
+int64_t scenario_queue_bytes_at(const struct scenario *s, bps_t rate);
+/* The same at path_rate, that is at the beginning. */
 int64_t scenario_queue_bytes(const struct scenario *s);
 /* How many files must have arrived at the end: those on channels that give up nothing. */
 size_t scenario_files(const struct scenario *s);
@@ -98,6 +119,16 @@ struct plan_trace {
     size_t text_len;
     struct frame_trace *frames;
     struct plan_trace *next;
+};
+
+/* A file of rates that runs use (rate_trace.h). */
+struct plan_rates {
+    char name[SCENARIO_TEXT_MAX + 1]; /* as in path.rate */
+    ns_t step;                        /* likewise */
+    char *text;                       /* the whole file */
+    size_t text_len;
+    struct rate_trace *trace;
+    struct plan_rates *next;
 };
 
 struct plan_run {
@@ -120,6 +151,7 @@ struct plan {
     struct plan_expect *expects; /* plan_expect.h */
     size_t expect_count;
     struct plan_trace *traces;
+    struct plan_rates *rates;
 };
 
 struct plan_options {

@@ -38,9 +38,38 @@ void scenario_finish(struct scenario *s)
     }
 }
 
+/* Steps that never come, and steps so slow that a queue of so many ms holds no packet. In a file
+ * both are nothing unusual: it is as long as it is, and an outage is one. */
+static void check_steps(const struct scenario *s, scenario_check_report *report, void *ctx)
+{
+    ns_t end = s->duration == NS_NEVER ? s->time_limit : s->duration;
+    char message[200];
+
+    for (size_t i = 0; i < s->path_step_count; i++) {
+        const struct rate_step *step = &s->path_steps[i];
+
+        if (step->at >= end) {
+            report(ctx, "path.rate", "duration",
+                   "path.rate: the last step is not before the end of the run");
+            return;
+        }
+        if (!s->path_queue_bytes &&
+            rate_bytes(step->rate, s->path_queue_time) < FULL_PACKET_BYTES) {
+            snprintf(message, sizeof(message),
+                     "path.queue holds %" PRId64 " bytes at %g Mbit/s, less than one full packet; "
+                     "allowed: at least %d B",
+                     rate_bytes(step->rate, s->path_queue_time), (double)step->rate / 1e6,
+                     FULL_PACKET_BYTES);
+            report(ctx, "path.queue", "path.rate", message);
+            return;
+        }
+    }
+}
+
 static void check_queue(const struct scenario *s, scenario_check_report *report, void *ctx)
 {
-    int64_t bytes = scenario_queue_bytes(s);
+    int64_t bytes = scenario_queue_bytes(s),
+            most = scenario_queue_bytes_at(s, scenario_rate_max(s));
     char message[200];
 
     if (bytes < FULL_PACKET_BYTES) {
@@ -49,9 +78,9 @@ static void check_queue(const struct scenario *s, scenario_check_report *report,
                  "%d B",
                  bytes, FULL_PACKET_BYTES);
         report(ctx, "path.queue", "path.rate", message);
-    } else if (bytes > QUEUE_BYTES_MAX) {
+    } else if (most > QUEUE_BYTES_MAX) {
         snprintf(message, sizeof(message),
-                 "path.queue holds %" PRId64 " bytes; allowed: at most 1GB", bytes);
+                 "path.queue holds %" PRId64 " bytes; allowed: at most 1GB", most);
         report(ctx, "path.queue", "path.rate", message);
     }
 }
@@ -154,6 +183,7 @@ void scenario_check(const struct scenario *s, scenario_check_report *report, voi
     bool data = false, file = false;
 
     check_queue(s, report, ctx);
+    check_steps(s, report, ctx);
     scenario_check_impairments(s, report, ctx);
     if (s->media)
         check_media(s, report, ctx);

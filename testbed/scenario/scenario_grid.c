@@ -3,6 +3,7 @@
 
 #include "agents/base/err.h"
 #include "testbed/scenario/nearest.h"
+#include "testbed/scenario/scenario_rates.h"
 #include "testbed/scenario/scenario_yaml.h"
 
 #include <stdlib.h>
@@ -16,20 +17,36 @@ struct grid {
     bool no_memory;
 };
 
+/* One value into *s, and as text. Returns false after an error. */
+static bool read_text(struct grid *g, const struct scenario_key *k, struct fy_node *node,
+                      struct scenario_source at, struct scenario *s, char *text)
+{
+    char message[320], what[96];
+
+    if (k->type == SCENARIO_KEY_RATES && !fy_node_is_scalar(node)) {
+        if (!scenario_rates_read(s, node, at, g->errors))
+            return false;
+        scenario_rates_print(s, text);
+        return true;
+    }
+    snprintf(what, sizeof(what), "a value of %s", k->name);
+    if (!scenario_yaml_text(g->errors, node, at, what, text, SCENARIO_VALUE_MAX))
+        return false;
+    if (!scenario_key_set(s, k, text, message, sizeof(message)))
+        return true;
+    scenario_errors_add(g->errors, at, "%s", message);
+    return false;
+}
+
 static void read_axis_value(struct grid *g, struct scenario_axis *axis, struct fy_node *node,
                             struct scenario_source key_at)
 {
     struct scenario_source at = scenario_yaml_source(node, key_at);
     struct scenario scratch = scenario_default(), other;
-    char text[SCENARIO_VALUE_MAX], message[320], what[96];
+    char text[SCENARIO_VALUE_MAX], message[320];
 
-    snprintf(what, sizeof(what), "a value of %s", axis->key->name);
-    if (!scenario_yaml_text(g->errors, node, at, what, text, sizeof(text)))
+    if (!read_text(g, axis->key, node, at, &scratch, text))
         return;
-    if (scenario_key_set(&scratch, axis->key, text, message, sizeof(message))) {
-        scenario_errors_add(g->errors, at, "%s", message);
-        return;
-    }
     for (size_t i = 0; i < axis->count; i++) {
         other = scratch;
         scenario_key_set(&other, axis->key, axis->values[i].text, message, sizeof(message));

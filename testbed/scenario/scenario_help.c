@@ -13,6 +13,7 @@ static const char *type_name(const struct scenario_key *k)
     case SCENARIO_KEY_COUNT: return "number";
     case SCENARIO_KEY_TIME: return "time";
     case SCENARIO_KEY_RATE: return "rate";
+    case SCENARIO_KEY_RATES: return "rate, or steps";
     case SCENARIO_KEY_BYTES:
     case SCENARIO_KEY_SIZE: return "size";
     case SCENARIO_KEY_RATIO:

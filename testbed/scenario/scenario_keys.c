@@ -3,6 +3,7 @@
 
 #include "agents/base/err.h"
 #include "agents/base/quantity.h"
+#include "testbed/scenario/scenario_rates.h"
 
 #include <assert.h>
 #include <string.h>
@@ -43,12 +44,13 @@ static const struct scenario_key keys[] = {
      .help = "names the results folder; default: the file's name"},
     {ROW("description", TEXT, description, ""), .fixed = true, .help = "one line for people"},
 
-    {ROW("path.rate", RATE, path_rate, "5mbit"), .min = 10000, .max = RATE_MAX,
-     .help = "bottleneck rate in Ethernet bytes (IP packet + 14), both directions alike"},
+    {ROW("path.rate", RATES, path_rate, "5mbit"), .min = 10000, .max = RATE_MAX,
+     .help = "bottleneck rate in Ethernet bytes (IP packet + 14), both directions alike; steps of "
+             "it or a file make it change in time"},
     {ROW("path.delay", TIME, path_delay, "10ms"), .min = 0, .max = 10 * NS_PER_S,
      .help = "propagation delay, one way"},
     {ROW("path.queue", QUEUE, path_queue_time, "300ms"),
-     .help = "tail-drop limit: bytes, or the time a full queue takes to drain at path.rate"},
+     .help = "tail-drop limit: bytes, or the time a full queue takes to drain at the current rate"},
     {ROW("path.loss", LOSS, path_loss, "0"), .min = 0, .max = 1000000,
      .help = "loss-model random: share of packets lost behind the bottleneck, each by itself"},
     {ROW("path.loss-model", WORD, path_loss_model, "random"),
@@ -244,7 +246,8 @@ static enum quantity_kind quantity_of(const struct scenario_key *k)
 {
     switch (k->type) {
     case SCENARIO_KEY_TIME: return QUANTITY_TIME;
-    case SCENARIO_KEY_RATE: return QUANTITY_RATE;
+    case SCENARIO_KEY_RATE:
+    case SCENARIO_KEY_RATES: return QUANTITY_RATE;
     case SCENARIO_KEY_BYTES:
     case SCENARIO_KEY_SIZE: return QUANTITY_BYTES;
     case SCENARIO_KEY_RATIO:
@@ -270,6 +273,11 @@ void scenario_key_allowed(const struct scenario_key *k, char *text, size_t len)
         snprintf(text, len, "up to %s, or up to %s",
                  quantity_print(QUANTITY_TIME, QUEUE_TIME_MAX, lo),
                  quantity_print(QUANTITY_BYTES, QUEUE_BYTES_MAX, hi));
+        return;
+    case SCENARIO_KEY_RATES:
+        snprintf(text, len, "%s to %s, steps such as [[0s, 5mbit], [30s, 1mbit]], {trace: FILE}",
+                 quantity_print(QUANTITY_RATE, k->min, lo),
+                 quantity_print(QUANTITY_RATE, k->max, hi));
         return;
     case SCENARIO_KEY_WORD:
         text[0] = '\0';
@@ -335,6 +343,19 @@ static int set_text(struct scenario *s, const struct scenario_key *k, const char
     if (n > SCENARIO_TEXT_MAX)
         return refuse(k, text, "is too long", message, len);
     memcpy(field(s, k), text, n + 1);
+    return 0;
+}
+
+static int set_rates(struct scenario *s, const struct scenario_key *k, const char *text,
+                     char *message, size_t len)
+{
+    bps_t rate;
+
+    if (scenario_rates_is_text(text))
+        return scenario_rates_set(s, text, message, len);
+    if (parse_number(&rate, k, text, message, len))
+        return ERR_CONFIG;
+    scenario_rates_set_constant(s, rate);
     return 0;
 }
 
@@ -423,6 +444,7 @@ int scenario_key_set(struct scenario *s, const struct scenario_key *k, const cha
     case SCENARIO_KEY_WORD: return set_word(s, k, text, message, len);
     case SCENARIO_KEY_QUEUE: return set_queue(s, k, text, message, len);
     case SCENARIO_KEY_SIZE: return set_size(s, k, text, message, len);
+    case SCENARIO_KEY_RATES: return set_rates(s, k, text, message, len);
     default: return set_number(s, k, text, message, len);
     }
 }
@@ -466,6 +488,7 @@ char *scenario_key_print(const struct scenario *s, const struct scenario_key *k,
     case SCENARIO_KEY_WORD: return strcpy(text, k->words[number(s, k)]);
     case SCENARIO_KEY_QUEUE: return print_queue(s, text);
     case SCENARIO_KEY_SIZE: return print_size(s, k, text);
+    case SCENARIO_KEY_RATES: return scenario_rates_print(s, text);
     case SCENARIO_KEY_LOSS: {
         const double *loss = field_const(s, k);
 

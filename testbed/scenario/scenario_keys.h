@@ -10,8 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Room for any value as text, with its zero byte. */
-#define SCENARIO_VALUE_MAX (SCENARIO_TEXT_MAX + 1)
+/* Room for any value as text, with its zero byte: steps of a rate with the longest times, or a
+ * quoted file's name. */
+#define SCENARIO_VALUE_MAX (SCENARIO_RATE_STEPS_MAX * 40 + 2 * SCENARIO_TEXT_MAX + 64)
 /* At least the rows of the table. */
 #define SCENARIO_KEYS_MAX 128
 #define SCENARIO_WORDS_MAX 6
@@ -22,6 +23,7 @@ enum scenario_key_type {
     SCENARIO_KEY_COUNT,
     SCENARIO_KEY_TIME,
     SCENARIO_KEY_RATE,
+    SCENARIO_KEY_RATES, /* a rate that may change in time: scenario_rates.h */
     SCENARIO_KEY_BYTES,
     SCENARIO_KEY_RATIO, /* int64_t, ppm */
     SCENARIO_KEY_LOSS,  /* double, 0..1 */

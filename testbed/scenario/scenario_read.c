@@ -4,6 +4,7 @@
 #include "agents/base/err.h"
 #include "testbed/scenario/nearest.h"
 #include "testbed/scenario/scenario_grid.h"
+#include "testbed/scenario/scenario_rates.h"
 #include "testbed/scenario/scenario_steps.h"
 #include "testbed/scenario/scenario_yaml.h"
 
@@ -66,6 +67,10 @@ static void read_value(struct reader *r, const struct scenario_key *k, struct fy
     r->file->keys[i].set = true;
     r->file->keys[i].at = at;
     r->file->keys[i].bad = true;
+    if (k->type == SCENARIO_KEY_RATES && node && !fy_node_is_scalar(node)) {
+        r->file->keys[i].bad = !scenario_rates_read(&r->file->scenario, node, at, r->errors);
+        return;
+    }
     if (!scenario_yaml_text(r->errors, node, at, k->name, text, sizeof(text)))
         return;
     if (text[0] == '\0' && k->type != SCENARIO_KEY_TEXT) {
