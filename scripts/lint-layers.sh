@@ -21,6 +21,7 @@ agents/*.c            agents/*
 testbed/scenario/*    agents/base/* agents/agent_config.h agents/media/frame_trace.h
 testbed/topology/*    agents/base/* testbed/scenario/* testbed/link/impair.h
 testbed/link/*        agents/base/*
+testbed/certificate/* agents/base/*
 testbed/netns/*       agents/base/* testbed/topology/* testbed/link/impair.h
 testbed/wire/*        agents/base/* testbed/link/*
 testbed/capture/*     agents/base/*

@@ -12,12 +12,21 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { OPT_LINK = 0x100, OPT_OUT, OPT_KEYLOG, OPT_QUIET, OPT_JSON, OPT_JUNIT, OPT_NO_EXPECT };
+enum {
+    OPT_LINK = 0x100,
+    OPT_OUT,
+    OPT_KEYLOG,
+    OPT_QUIET,
+    OPT_JSON,
+    OPT_JUNIT,
+    OPT_NO_EXPECT,
+    OPT_NO_CERTIFICATE
+};
 
 struct options {
     struct cmd_select select;
     const char *link, *out, *junit;
-    bool keylog, quiet, json, no_expect;
+    bool keylog, quiet, json, no_expect, no_certificate;
 };
 
 static const struct argp_option options[] = {
@@ -37,6 +46,9 @@ static const struct argp_option options[] = {
     {.name = "no-expect",
      .key = OPT_NO_EXPECT,
      .doc = "Do not judge what the scenario expects: its own values may hold no more with --set"},
+    {.name = "no-certificate",
+     .key = OPT_NO_CERTIFICATE,
+     .doc = "Do not measure the link before each run: saves some seconds, proves nothing"},
     {0},
 };
 
@@ -65,6 +77,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case OPT_JSON: o->json = true; return 0;
     case OPT_JUNIT: o->junit = arg; return 0;
     case OPT_NO_EXPECT: o->no_expect = true; return 0;
+    case OPT_NO_CERTIFICATE: o->no_certificate = true; return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -171,6 +184,7 @@ static int run_plan(const struct options *o, const struct plan *plan)
         return rv;
     e.link = choice.link;
     e.link_why = choice.why;
+    e.no_certificate = o->no_certificate;
     e.out = out.path;
     if (!o->quiet)
         fprintf(stderr, "%s: %zu run%s on link %s (%s)\n", plan->base.name, plan->run_count,

@@ -146,6 +146,7 @@ static int child_run(const struct executor *e, const struct plan *plan, const st
         .dir = dir,
         .plan = plan->base.name,
         .keylog = e->keylog,
+        .no_certificate = e->no_certificate,
         .progress = child_progress,
         .ctx = &context,
     };

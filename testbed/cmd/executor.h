@@ -15,7 +15,7 @@ struct executor {
     const char *link_why;
     const char *out;     /* the plan's folder, exists */
     const char *analyze; /* the program that reduces a run */
-    bool keylog, quiet;
+    bool keylog, quiet, no_certificate;
     struct junit *junit; /* is told how runs end; may be NULL */
 
     /* results */

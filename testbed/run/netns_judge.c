@@ -3,6 +3,7 @@
 
 #include "agents/base/err.h"
 #include "agents/record/record_csv.h"
+#include "testbed/run/certify.h"
 #include "testbed/run/csv_look.h"
 #include "testbed/wire/realtime.h"
 
@@ -193,6 +194,7 @@ static void judge_clock(struct netns_run *r)
 
 void netns_judge(struct netns_run *r)
 {
+    certify_judge(&r->certificate, &r->manifest);
     judge_network(r);
     judge_agents(r);
     judge_captures(r);

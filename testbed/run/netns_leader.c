@@ -98,6 +98,7 @@ static int set_up(struct netns_run *r)
     rc = rc ? rc : build_chain(r);
     rc = rc ? rc : netns_wire_start(r);
     rc = rc ? rc : netns_warm_up(r);
+    rc = rc ? rc : netns_certify(r);
     rc = rc ? rc : netns_wire_reset(r);
     rc = rc ? rc : netns_capture_start(r);
     rc = rc ? rc : netns_agents_start(r);

@@ -6,6 +6,7 @@
 
 #include "agents/base/message.h"
 #include "testbed/capture/capture_live.h"
+#include "testbed/certificate/certificate.h"
 #include "testbed/netns/chain.h"
 #include "testbed/run/child.h"
 #include "testbed/run/manifest.h"
@@ -32,6 +33,7 @@ struct netns_side {
     struct child agent;
     int ready_fd, start_fd; /* our ends of the barrier's pipes, -1: none */
     bool timed_out;         /* had to be killed */
+    ns_t told;              /* stack exec: CLOCK_MONOTONIC of its SIGTERM, 0: none was needed */
     struct capture_live_stats capture;
 };
 
@@ -43,6 +45,7 @@ struct netns_run {
     struct chain *chain;
     struct netns_side sides[NETNS_SIDES];
     struct service wire, capture; /* wire: only with RUN_LINK_WIRE */
+    struct certificate certificate; /* no attempt: the run does without */
     struct wire_report wire_report;
     struct chain_link base[2], links[2]; /* forward, backward: at the start, at the end */
     struct chain_losses losses;          /* at the end */
@@ -71,6 +74,10 @@ int netns_capture_finish(struct netns_run *r);
 /* netns_warmup.c: packets both ways before anything counts, so that the first packet of the run
  * finds caches, pages and routes warm. Proves that the path carries both ways. */
 int netns_warm_up(struct netns_run *r);
+
+/* netns_certify.c: measures the path into r->certificate and certificate.json, and leaves it empty.
+ * Does nothing when the run does without. */
+int netns_certify(struct netns_run *r);
 
 /* netns_agents.c */
 /* Starts both agents and waits until their sockets are bound. */

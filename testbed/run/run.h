@@ -16,6 +16,7 @@ struct run_options {
     const char *dir;      /* the run's folder, exists and is empty */
     const char *plan;     /* name of the plan */
     bool keylog;
+    bool no_certificate; /* do not measure the link before the run's traffic */
     /* Called now and then with the run's own time, for a progress line; may be NULL. */
     void (*progress)(void *ctx, ns_t run_time);
     void *ctx;

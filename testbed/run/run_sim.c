@@ -7,6 +7,7 @@
 #include "agents/record/record_csv.h"
 #include "testbed/capture/pcap_dump.h"
 #include "testbed/link/link.h"
+#include "testbed/run/certify.h"
 #include "testbed/run/manifest.h"
 #include "testbed/run/run_bounds.h"
 #include "testbed/sim/sim.h"
@@ -49,6 +50,7 @@ struct side {
     struct prng random;
     FILE *qlog, *keylog;
     struct pcap_dump *tap;
+    struct link_config link_config;
     struct link *link; /* out of this side */
     struct manifest_agent *outcome;
     struct manifest_capture *capture;
@@ -176,13 +178,32 @@ static int make_link(struct world *w, struct side *s)
     struct prng p;
 
     prng_init(&p, (uint64_t)sc->seed, s == &w->sides[SENDER] ? "link-forward" : "link-backward");
-    int rc = link_new(&s->link, &(struct link_config){.rate = sc->path_rate,
-                                                      .burst_bytes = w->manifest.burst_bytes,
-                                                      .queue_bytes = scenario_queue_bytes(sc),
-                                                      .delay = sc->path_delay,
-                                                      .loss = sc->path_loss,
-                                                      .seed = prng_u64(&p)});
+    s->link_config = (struct link_config){.rate = sc->path_rate,
+                                          .burst_bytes = w->manifest.burst_bytes,
+                                          .queue_bytes = scenario_queue_bytes(sc),
+                                          .delay = sc->path_delay,
+                                          .loss = sc->path_loss,
+                                          .seed = prng_u64(&p)};
+    int rc = link_new(&s->link, &s->link_config);
     return rc ? fail(w, rc, "cannot make the link") : 0;
+}
+
+/* Measures the links as a real run does, on ones of their own: the run's stay as they are. */
+static int certify(struct world *w)
+{
+    const struct link_config links[CERTIFICATE_DIRECTIONS] = {
+        [CERTIFICATE_FORWARD] = w->sides[SENDER].link_config,
+        [CERTIFICATE_BACKWARD] = w->sides[RECEIVER].link_config};
+    struct probe_path asked[CERTIFICATE_DIRECTIONS];
+    struct certificate c;
+    int rc;
+
+    certify_asked(asked, &w->run->scenario, w->manifest.burst_bytes);
+    certificate_init(&c, asked);
+    rc = w->opt->no_certificate ? 0 : certify_links(&c, links);
+    certify_judge(&c, &w->manifest);
+    rc = rc ? rc : certify_write(w->opt->no_certificate ? NULL : &c, w->opt->dir);
+    return rc ? fail(w, rc, "cannot certify the link") : 0;
 }
 
 /* Run time at which a run that is still going on is ended. */
@@ -260,6 +281,7 @@ static int build(struct world *w)
         rc = rc ? rc : make_link(w, &w->sides[i]);
         rc = rc ? rc : make_agent(w, &w->sides[i]);
     }
+    rc = rc ? rc : certify(w);
     return rc ? rc : connect_sides(w);
 }
 
