@@ -104,7 +104,8 @@ static void update_target(struct gcc *g, ns_t now)
         set_target(g, rate);
         return;
     }
-    if (starting && !g->loss_ppm && g->delay_limit != INT64_MAX && g->delay_limit > g->target) {
+    if (starting && !g->loss_ppm && !loss_based_ready(&g->loss) && g->delay_limit != INT64_MAX &&
+        g->delay_limit > g->target) {
         /* no loss yet: follow the probes at once */
         set_target(g, g->delay_limit);
         return;
@@ -340,7 +341,7 @@ int cc_libwebrtc_new(struct cc **out, const struct cc_config *cfg, ns_t now)
     aimd_init(&g->aimd, cfg->start_rate, cfg->min_rate);
     throughput_init(&g->throughput);
     alr_init(&g->alr, cfg->start_rate);
-    loss_based_init(&g->loss, cfg->max_rate);
+    loss_based_init(&g->loss, cfg->min_rate, cfg->max_rate);
     probe_controller_init(&g->probes, cfg->start_rate, cfg->max_rate, now);
     probe_estimator_init(&g->clusters);
     g->target = g->announced = g->last_delay_based = cfg->start_rate;

@@ -265,8 +265,8 @@ static void test_receiver_stops_streams(void **state)
     }
 }
 
-/* After an outage the rate collapses: frames made for the old one give way to new ones instead of
- * trickling out first. */
+/* Where an outage makes the rate collapse, as under the prototype's rate control, frames made for
+ * the old one give way to new ones instead of trickling out first. */
 static void test_collapse(void **state)
 {
     int64_t late = 0;
@@ -276,6 +276,7 @@ static void test_collapse(void **state)
         struct agent_config c = call_config(AGENT_MAPPING_DATAGRAM);
         struct pair n;
         c.encoder = AGENT_ENCODER_STATISTICAL;
+        c.preset = AGENT_PRESET_PROTOTYPE;
         c.duration = 20 * NS_PER_S;
         pair_init(&n, &c, seed);
         n.rate = 10000000;
