@@ -26,10 +26,19 @@ static void check(const char *name, int (*body)(void *ctx), void *ctx, size_t at
     assert_int_equal(r.leaks, 0);
 }
 
+static void *copy_byte(const void *packet)
+{
+    (void)packet;
+    return malloc(1);
+}
+
 static int link_body(void *ctx)
 {
-    const struct link_config cfg = {
-        .rate = 1000000, .burst_bytes = 1600, .queue_bytes = 100000, .delay = 10 * NS_PER_MS};
+    const struct link_config cfg = {.rate = 1000000,
+                                    .burst_bytes = 1600,
+                                    .queue_bytes = 100000,
+                                    .impair = {.delay = 10 * NS_PER_MS, .duplicate = 0.5},
+                                    .copy = copy_byte};
     struct link *l = NULL;
     size_t received = 0;
     int rv = link_new(&l, &cfg);

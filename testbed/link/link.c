@@ -2,19 +2,11 @@
 #include "testbed/link/link.h"
 
 #include "agents/base/err.h"
-#include "agents/base/prng.h"
+#include "testbed/link/packets.h"
 
 #include <stdlib.h>
 
-#define RING_MIN 64
 #define FULL_PACKET_BYTES 1514
-
-/* A packet inside: first waiting for tokens, then on its way. */
-struct slot {
-    void *packet;
-    int64_t bytes;
-    ns_t out; /* when it reaches the far end, known once it has left the queue */
-};
 
 /* The shaper, its bucket filled with time as the kernel's tbf does it: a token is a nanosecond of
  * sending at the rate, and the bucket holds at most as many as the burst needs. */
@@ -28,10 +20,9 @@ struct shaper {
 
 struct link {
     struct link_config cfg;
-    struct prng prng;
     struct shaper shaper;
-    struct slot *ring; /* [head, sent) on their way, [sent, tail) waiting; indices are masked */
-    uint64_t head, sent, tail, mask;
+    struct impair impair;
+    struct packets waiting, under_way;
     int64_t backlog;
     ns_t head_since; /* since when the first waiting packet has been first */
     struct link_counters counters;
@@ -66,7 +57,7 @@ static bool schedule_ok(const struct link_config *c)
 
 static bool config_ok(const struct link_config *c)
 {
-    return c->rate >= 0 && c->delay >= 0 && c->loss >= 0 && c->loss <= 1 &&
+    return c->rate >= 0 && (c->impair.duplicate <= 0 || c->copy) &&
            (c->schedule ? schedule_ok(c) : !c->rate || (c->burst_bytes > 0 && c->queue_bytes > 0));
 }
 
@@ -108,22 +99,23 @@ static void shaper_init(struct link *l)
 
 int link_new(struct link **out, const struct link_config *cfg)
 {
-    if (!config_ok(cfg)) {
+    struct impair impair;
+
+    if (!config_ok(cfg) || impair_init(&impair, &cfg->impair)) {
         return ERR_CONFIG;
     }
     struct link *l = calloc(1, sizeof *l);
     if (!l) {
         return ERR_NOMEM;
     }
-    l->ring = malloc(RING_MIN * sizeof *l->ring);
-    if (!l->ring) {
-        free(l);
+    if (packets_init(&l->waiting) || packets_init(&l->under_way)) {
+        link_free(l);
         return ERR_NOMEM;
     }
-    l->mask = RING_MIN - 1;
     l->cfg = *cfg;
+    l->cfg.copy = cfg->impair.duplicate > 0 ? cfg->copy : NULL;
+    l->impair = impair;
     shaper_init(l);
-    prng_init(&l->prng, cfg->seed, "link-loss");
     *out = l;
     return 0;
 }
@@ -133,28 +125,9 @@ void link_free(struct link *l)
     if (!l) {
         return;
     }
-    for (uint64_t i = l->head; i != l->tail; i++) {
-        free(l->ring[i & l->mask].packet);
-    }
-    free(l->ring);
+    packets_fini(&l->waiting);
+    packets_fini(&l->under_way);
     free(l);
-}
-
-static int grow(struct link *l)
-{
-    uint64_t cap = 2 * (l->mask + 1);
-    struct slot *ring = malloc(cap * sizeof *ring);
-
-    if (!ring) {
-        return ERR_NOMEM;
-    }
-    for (uint64_t i = l->head; i != l->tail; i++) {
-        ring[i & (cap - 1)] = l->ring[i & l->mask];
-    }
-    free(l->ring);
-    l->ring = ring;
-    l->mask = cap - 1;
-    return 0;
 }
 
 /* When a packet that has been first in the queue since then may leave, and the shaper after it. */
@@ -176,22 +149,39 @@ static ns_t departure(const struct link *l, struct shaper *s, int64_t bytes, ns_
     }
 }
 
+/* A packet has left the queue. There is room for it and its copy. */
+static void depart(struct link *l, struct packets_entry e, ns_t at)
+{
+    struct impair_fate fate = impair_packet(&l->impair, e.bytes, at);
+    void *ways[] = {e.packet, e.copy};
+
+    l->counters.loss_drops += fate.copies == 0;
+    l->counters.duplicated += fate.copies == 2;
+    for (int i = 0; i < 2; i++) {
+        if (i < fate.copies) {
+            packets_put(&l->under_way, (struct packets_entry){
+                                           .packet = ways[i], .bytes = e.bytes, .due = fate.due});
+        } else {
+            free(ways[i]);
+        }
+    }
+}
+
 /* Lets go what has enough tokens by now. */
 static void advance(struct link *l, ns_t now)
 {
-    while (l->sent != l->tail) {
-        struct slot *s = &l->ring[l->sent & l->mask];
+    while (packets_count(&l->waiting)) {
+        int64_t bytes = packets_at(&l->waiting, 0)->bytes;
         struct shaper after = l->shaper;
-        ns_t at = departure(l, &after, s->bytes, l->head_since);
+        ns_t at = departure(l, &after, bytes, l->head_since);
 
         if (at > now) {
             break;
         }
         l->shaper = after;
-        l->backlog -= s->bytes;
+        l->backlog -= bytes;
         l->head_since = at;
-        s->out = ns_add(at, l->cfg.delay);
-        l->sent++;
+        depart(l, packets_take(&l->waiting), at);
     }
     for (ns_t step; (step = next_step(l, &l->shaper)) <= now && step != NS_NEVER;) {
         advance_step(l, &l->shaper);
@@ -208,29 +198,39 @@ static bool fits(const struct link *l, int64_t bytes)
     return !s->rate || (bytes <= s->burst_bytes && l->backlog + bytes <= s->queue_bytes);
 }
 
+/* So that nothing can fail once a packet is in: for it, and for all that wait and their copies. */
+static int make_room(struct link *l)
+{
+    size_t waiting = packets_count(&l->waiting) + 1;
+
+    return packets_reserve(&l->waiting, 1) || packets_reserve(&l->under_way, 2 * waiting)
+               ? ERR_NOMEM
+               : 0;
+}
+
 int link_send(struct link *l, void *packet, int64_t bytes, ns_t now)
 {
     advance(l, now);
-    if (l->tail - l->head > l->mask && grow(l)) {
+    /* A copy of every packet, since nothing may fail later. */
+    void *copy = l->cfg.copy ? l->cfg.copy(packet) : NULL;
+    if ((l->cfg.copy && !copy) || make_room(l)) {
         free(packet);
+        free(copy);
         return ERR_NOMEM;
     }
     l->counters.in_packets++;
     l->counters.in_bytes += (uint64_t)bytes;
-    if (l->cfg.loss > 0 && prng_uniform(&l->prng) < l->cfg.loss) {
-        l->counters.loss_drops++;
-        free(packet);
-        return 0;
-    }
     if (!fits(l, bytes)) {
         l->counters.queue_drops++;
         free(packet);
+        free(copy);
         return 0;
     }
-    if (l->sent == l->tail) {
+    if (!packets_count(&l->waiting)) {
         l->head_since = now;
     }
-    l->ring[l->tail++ & l->mask] = (struct slot){.packet = packet, .bytes = bytes};
+    packets_put(&l->waiting,
+                (struct packets_entry){.packet = packet, .copy = copy, .bytes = bytes});
     l->backlog += bytes;
     advance(l, now);
     if (l->backlog > l->counters.backlog_max_bytes) {
@@ -241,29 +241,30 @@ int link_send(struct link *l, void *packet, int64_t bytes, ns_t now)
 
 ns_t link_next(const struct link *l)
 {
-    const struct slot *s = &l->ring[l->head & l->mask];
-
-    if (l->head != l->sent) {
-        return s->out;
-    }
-    if (l->sent == l->tail) {
-        return NS_NEVER;
-    }
+    ns_t next = packets_count(&l->under_way) ? packets_at(&l->under_way, 0)->due : NS_NEVER;
     struct shaper after = l->shaper;
-    return ns_add(departure(l, &after, s->bytes, l->head_since), l->cfg.delay);
+
+    /* Unless packets overtake, what waits comes out behind what is under way. */
+    if (!packets_count(&l->waiting) ||
+        (next != NS_NEVER && l->cfg.impair.jitter_model != IMPAIR_JITTER_REORDER)) {
+        return next;
+    }
+    return ns_min(next,
+                  ns_add(departure(l, &after, packets_at(&l->waiting, 0)->bytes, l->head_since),
+                         impair_delay_min(&l->cfg.impair)));
 }
 
 void *link_recv(struct link *l, ns_t now)
 {
     advance(l, now);
-    if (l->head == l->sent || l->ring[l->head & l->mask].out > now) {
+    if (!packets_count(&l->under_way) || packets_at(&l->under_way, 0)->due > now) {
         return NULL;
     }
-    const struct slot *s = &l->ring[l->head++ & l->mask];
+    struct packets_entry e = packets_take(&l->under_way);
 
     l->counters.out_packets++;
-    l->counters.out_bytes += (uint64_t)s->bytes;
-    return s->packet;
+    l->counters.out_bytes += (uint64_t)e.bytes;
+    return e.packet;
 }
 
 int64_t link_backlog_bytes(const struct link *l, ns_t now)
@@ -272,14 +273,14 @@ int64_t link_backlog_bytes(const struct link *l, ns_t now)
     int64_t backlog = l->backlog;
     ns_t since = l->head_since;
 
-    for (uint64_t i = l->sent; i != l->tail; i++) {
-        const struct slot *s = &l->ring[i & l->mask];
+    for (size_t i = 0; i < packets_count(&l->waiting); i++) {
+        int64_t bytes = packets_at(&l->waiting, i)->bytes;
 
-        since = departure(l, &shaper, s->bytes, since);
+        since = departure(l, &shaper, bytes, since);
         if (since > now) {
             break;
         }
-        backlog -= s->bytes;
+        backlog -= bytes;
     }
     return backlog;
 }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One direction of an emulated path as a pure model: the kernel's token bucket filter with a
- * byte-limited tail-drop queue, then propagation delay. It never asks for the time; the simulator
- * and the user-space delay line drive it. Lengths are Ethernet bytes (IP packet + 14), as tbf
- * counts. */
+ * byte-limited tail-drop queue, then delay and whatever else happens on the way (impair.h). It
+ * never asks for the time; the simulator drives it. Lengths are Ethernet bytes (IP packet + 14), as
+ * tbf counts. */
 #ifndef TESTBED_LINK_LINK_H
 #define TESTBED_LINK_LINK_H
 
 #include "agents/base/ns.h"
 #include "agents/base/rate.h"
 #include "agents/base/rate_schedule.h"
+#include "testbed/link/impair.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,13 +27,15 @@ struct link_config {
      * or a packet comes, if that is later.) So a step of a busy link is worth up to one bucket. */
     const struct rate_schedule *schedule;
     ns_t queue_time; /* with a schedule: the limit as time at the current rate; 0: queue_bytes */
-    ns_t delay;      /* one-way propagation delay */
-    double loss;     /* independent loss probability, drawn before the queue */
-    uint64_t seed;
+    struct impair_config impair; /* behind the queue, as on links whose queue is the kernel's */
+    /* Makes a copy of a packet with malloc, NULL when out of memory; needed for impair.duplicate.
+     */
+    void *(*copy)(const void *packet);
 };
 
 struct link_counters {
-    uint64_t in_packets, in_bytes, out_packets, out_bytes, queue_drops, loss_drops;
+    /* in_packets + duplicated = out_packets + queue_drops + loss_drops + those inside */
+    uint64_t in_packets, in_bytes, out_packets, out_bytes, queue_drops, loss_drops, duplicated;
     int64_t backlog_max_bytes;
 };
 
@@ -43,12 +46,14 @@ int64_t link_burst_bytes(bps_t rate);
 /* The limit of a queue of that many seconds at the rate, but room for one full packet of 1514 bytes
  * at least. */
 int64_t link_queue_bytes(bps_t rate, ns_t queue_time);
+/* Returns 0, ERR_CONFIG for a configuration that cannot be, or ERR_NOMEM. */
 int link_new(struct link **out, const struct link_config *cfg);
 void link_free(struct link *l); /* frees packets still inside with free() */
 /* A packet enters at now. Takes ownership of packet (malloc'd by the caller) and frees it when it
  * is dropped. Returns 0 also for a drop (see the counters), ERR_NOMEM else. */
 int link_send(struct link *l, void *packet, int64_t bytes, ns_t now);
-/* When the next packet comes out, NS_NEVER when nothing is inside. */
+/* When the next packet comes out, or may come out if it is neither lost nor held up by jitter;
+ * NS_NEVER when nothing is inside. */
 ns_t link_next(const struct link *l);
 /* Takes the next packet that is out at now; NULL when there is none. The caller owns it. */
 void *link_recv(struct link *l, ns_t now);

@@ -16,8 +16,7 @@
 static struct link *make(const struct rate_schedule *s, int64_t queue_bytes, ns_t queue_time)
 {
     struct link *l = NULL;
-    struct link_config cfg = {
-        .schedule = s, .queue_bytes = queue_bytes, .queue_time = queue_time, .seed = 1};
+    struct link_config cfg = {.schedule = s, .queue_bytes = queue_bytes, .queue_time = queue_time};
 
     assert_int_equal(link_new(&l, &cfg), 0);
     return l;

@@ -17,9 +17,7 @@ static struct link *make(bps_t rate, int64_t burst, int64_t queue, ns_t delay, d
     struct link_config cfg = {.rate = rate,
                               .burst_bytes = burst,
                               .queue_bytes = queue,
-                              .delay = delay,
-                              .loss = loss,
-                              .seed = 7};
+                              .impair = {.delay = delay, .loss = loss, .seed = 7}};
 
     assert_int_equal(link_new(&l, &cfg), 0);
     return l;
@@ -63,7 +61,8 @@ static void assert_conserved(const struct link *l, uint64_t inside)
 {
     struct link_counters c = counters(l);
 
-    assert_int_equal(c.in_packets, c.out_packets + c.queue_drops + c.loss_drops + inside);
+    assert_int_equal(c.in_packets + c.duplicated,
+                     c.out_packets + c.queue_drops + c.loss_drops + inside);
 }
 
 /* 8 Mbit/s is a byte per microsecond; the bucket of 2000 B starts full. */
@@ -230,30 +229,172 @@ static void zero_rate_is_unlimited(void **state)
     link_free(l);
 }
 
-/* The draw comes before the queue: the same packets are lost whatever the rate. */
-static void loss_is_drawn_before_the_queue(void **state)
+/* What is lost has been sent through the bottleneck before, as on links whose queue is the
+ * kernel's: packet n to leave the queue has the same fate whatever the rate. */
+static void loss_is_drawn_behind_the_queue(void **state)
 {
     enum { N = 100000 };
     struct link *slow = make(MBIT, 1600, 10000, 0, 0.02), *fast = make(0, 0, 0, 0, 0.02);
     struct link *none = make(0, 0, 0, 0, 0), *all = make(0, 0, 0, 0, 1);
+    ns_t now = 0;
 
     (void)state;
     for (int i = 0; i < N; i++) {
-        uint64_t before = counters(slow).loss_drops - counters(fast).loss_drops;
-        put(slow, i, 1000, i);
-        put(fast, i, 1000, i);
-        assert_int_equal(counters(slow).loss_drops - counters(fast).loss_drops, before);
-        put(none, i, 1000, i);
-        put(all, i, 1000, i);
+        /* nothing is dropped, so both see the same packets; the slow one loses them later */
+        now += rate_duration(MBIT, 1000);
+        put(slow, i, 1000, now);
+        put(fast, i, 1000, now);
+        assert_int_equal(take(slow, now), take(fast, now));
+        assert_int_equal(counters(slow).loss_drops, counters(fast).loss_drops);
+        put(none, i, 1000, now);
+        put(all, i, 1000, now);
+        assert_int_equal(take(none, now), i);
+        assert_int_equal(take(all, now), -1);
     }
     assert_in_range(counters(slow).loss_drops, N * 18 / 1000, N * 22 / 1000);
     assert_int_equal(counters(none).loss_drops, 0);
     assert_int_equal(counters(all).loss_drops, N);
-    assert_true(counters(slow).queue_drops > 0);
+    assert_int_equal(link_next(all), NS_NEVER);
     link_free(slow);
     link_free(fast);
     link_free(none);
     link_free(all);
+
+    /* a queue that is full does not shift the draws: what it drops is never drawn for */
+    struct link *full = make(MBIT, 1600, 2000, 0, 0.5);
+    struct impair fates;
+    assert_int_equal(impair_init(&fates, &(struct impair_config){.loss = 0.5, .seed = 7}), 0);
+    for (int i = 0; i < 1000; i++) {
+        uint64_t drops = counters(full).queue_drops, lost = counters(full).loss_drops;
+
+        put(full, i, 1000, i * 10 * NS_PER_MS);
+        put(full, i, 2000, i * 10 * NS_PER_MS); /* larger than the bucket */
+        free(link_recv(full, i * 10 * NS_PER_MS));
+        assert_int_equal(counters(full).queue_drops, drops + 1);
+        assert_int_equal(counters(full).loss_drops,
+                         lost + (impair_packet(&fates, 1000, i).copies == 0));
+    }
+    assert_conserved(full, 0);
+    link_free(full);
+}
+
+static void *copy_number(const void *packet)
+{
+    int *p = malloc(sizeof *p);
+
+    assert_non_null(p);
+    *p = *(const int *)packet;
+    return p;
+}
+
+/* Everything at once, against the fates drawn by hand; whoever asks link_next and takes only then
+ * misses nothing. */
+static void impairments_are_those_of_the_model(void **state)
+{
+    enum { N = 20000 };
+    static const enum impair_jitter models[] = {IMPAIR_JITTER_NR_BPDV, IMPAIR_JITTER_REORDER};
+
+    (void)state;
+    for (size_t k = 0; k < 2; k++) {
+        struct link_config cfg = {.rate = 50 * MBIT,
+                                  .burst_bytes = 1600,
+                                  .queue_bytes = 100000,
+                                  .impair = {.delay = 20 * NS_PER_MS,
+                                             .jitter = 3 * NS_PER_MS,
+                                             .jitter_model = models[k],
+                                             .rate = 50 * MBIT,
+                                             .loss_model = IMPAIR_LOSS_GILBERT_ELLIOTT,
+                                             .to_bad = 0.02,
+                                             .to_good = 0.3,
+                                             .loss_bad = 0.8,
+                                             .duplicate = 0.05,
+                                             .seed = 99},
+                                  .copy = copy_number};
+        ns_t *due = calloc(N, sizeof *due), now = 0, last = 0;
+        int *copies = calloc(N, sizeof *copies), overtaken = 0, before = -1;
+        struct impair fates;
+        struct link *l;
+
+        assert_non_null(due);
+        assert_non_null(copies);
+        assert_int_equal(link_new(&l, &cfg), 0);
+        assert_int_equal(impair_init(&fates, &cfg.impair), 0);
+        for (int i = 0; i <= N; i++) {
+            ns_t until = i < N ? i * NS_PER_MS : NS_NEVER - 1;
+
+            while (link_next(l) <= until) {
+                int number;
+
+                now = link_next(l);
+                assert_true(now >= last);
+                last = now;
+                number = take(l, now);
+                if (number < 0) { /* the head of the queue was lost, or is held up */
+                    assert_true(link_next(l) > now);
+                    continue;
+                }
+                assert_int_equal(now, due[number]);
+                assert_true(copies[number]-- > 0);
+                overtaken += number < before;
+                before = number;
+            }
+            if (i < N) { /* 1 ms apart at 50 Mbit/s: the bucket is full, none waits */
+                struct impair_fate f = impair_packet(&fates, 1000, until);
+
+                due[i] = f.due;
+                copies[i] = f.copies;
+                put(l, i, 1000, until);
+            }
+        }
+        for (int i = 0; i < N; i++) {
+            assert_int_equal(copies[i], 0);
+        }
+        assert_true(models[k] == IMPAIR_JITTER_REORDER ? overtaken > N / 10 : overtaken == 0);
+        assert_true(counters(l).duplicated > N / 30 && counters(l).loss_drops > N / 30);
+        assert_conserved(l, 0);
+        link_free(l);
+        free(due);
+        free(copies);
+    }
+}
+
+/* With a queue before it: whatever waits, gets lost or overtakes, link_next names every moment at
+ * which something comes out, and all comes out. */
+static void impaired_overload_is_conserved(void **state)
+{
+    struct link_config cfg = {.rate = 5 * MBIT,
+                              .burst_bytes = 2014,
+                              .queue_bytes = 30000,
+                              .impair = {.delay = 9 * NS_PER_MS,
+                                         .jitter = 3 * NS_PER_MS,
+                                         .jitter_model = IMPAIR_JITTER_REORDER,
+                                         .loss = 0.1,
+                                         .duplicate = 0.1},
+                              .copy = copy_number};
+    uint64_t out = 0;
+    struct link *l;
+
+    (void)state;
+    assert_int_equal(link_new(&l, &cfg), 0);
+    for (int i = 0; i < 5000; i++) {
+        ns_t now = i * NS_PER_MS;
+
+        put(l, i, 1494, now);
+        for (int n; link_next(l) <= now; out += n >= 0) {
+            n = take(l, link_next(l));
+        }
+        if (i % 1000 == 999) {
+            struct link_counters c = counters(l);
+            assert_true(c.in_packets + c.duplicated > c.out_packets + c.queue_drops + c.loss_drops);
+        }
+    }
+    for (int n; link_next(l) != NS_NEVER; out += n >= 0) {
+        n = take(l, link_next(l));
+    }
+    assert_int_equal(out, counters(l).out_packets);
+    assert_true(counters(l).queue_drops > 1000 && counters(l).loss_drops > 100);
+    assert_conserved(l, 0);
+    link_free(l);
 }
 
 /* Against a bucket of (fractional) bytes filled continuously: every departure to the nanosecond's
@@ -326,9 +467,9 @@ static void refuses_nonsense(void **state)
         {.rate = -1},
         {.rate = MBIT, .burst_bytes = 0, .queue_bytes = 1000},
         {.rate = MBIT, .burst_bytes = 1600, .queue_bytes = 0},
-        {.delay = -1},
-        {.loss = 1.01},
-        {.loss = -0.1},
+        {.impair = {.delay = -1}},
+        {.impair = {.loss = 1.01}},
+        {.impair = {.duplicate = 0.1}}, /* without a way to copy */
     };
 
     (void)state;
@@ -350,7 +491,9 @@ int main(void)
         cmocka_unit_test(sustained_rate_and_bound),
         cmocka_unit_test(train_reads_the_rate),
         cmocka_unit_test(zero_rate_is_unlimited),
-        cmocka_unit_test(loss_is_drawn_before_the_queue),
+        cmocka_unit_test(loss_is_drawn_behind_the_queue),
+        cmocka_unit_test(impairments_are_those_of_the_model),
+        cmocka_unit_test(impaired_overload_is_conserved),
         cmocka_unit_test(random_arrivals_obey_the_bucket),
         cmocka_unit_test(backlog_ahead_of_time),
         cmocka_unit_test(refuses_nonsense),

@@ -2,6 +2,7 @@
 #include "testbed/run/certify.h"
 
 #include "agents/base/err.h"
+#include "testbed/run/run_path.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -15,12 +16,15 @@ void certify_asked(struct probe_path out[CERTIFICATE_DIRECTIONS], const struct s
                    int64_t burst_bytes)
 {
     for (int i = 0; i < CERTIFICATE_DIRECTIONS; i++) {
+        struct impair_config impair =
+            run_path_impair(s, i == CERTIFICATE_FORWARD ? TOPOLOGY_FORWARD : TOPOLOGY_BACKWARD);
+
         out[i] = (struct probe_path){.rate = s->path_rate,
                                      .burst_bytes = burst_bytes,
                                      .queue_bytes = scenario_queue_bytes(s),
-                                     .delay_min = s->path_delay,
-                                     .delay_max = s->path_delay,
-                                     .loss = s->path_loss};
+                                     .delay_min = impair_delay_min(&impair),
+                                     .delay_max = impair_delay_max(&impair),
+                                     .loss = impair_mean_loss(&impair)};
     }
 }
 
@@ -32,11 +36,10 @@ static void take(struct link *l, struct probe_result *results, ns_t end)
     for (ns_t t = link_next(l); t <= end; t = link_next(l)) {
         uint32_t *index = link_recv(l, t);
 
-        if (!index) {
-            return;
+        if (index) {
+            results[*index].arrival = ns_min(results[*index].arrival, t);
+            free(index);
         }
-        results[*index].arrival = ns_min(results[*index].arrival, t);
-        free(index);
     }
 }
 

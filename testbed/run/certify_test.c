@@ -20,8 +20,7 @@ static struct link_config link_of(const struct probe_path *p)
     return (struct link_config){.rate = p->rate,
                                 .burst_bytes = p->burst_bytes,
                                 .queue_bytes = p->queue_bytes,
-                                .delay = p->delay_min,
-                                .seed = 1};
+                                .impair = {.delay = p->delay_min, .seed = 1}};
 }
 
 static struct probe_path path_of(bps_t rate, ns_t delay, int64_t queue_bytes)
@@ -96,7 +95,7 @@ static void test_other_links_do_not(void **state)
     l.rate = 5050000;
     expect(&l, &p, "certificate-rate");
     l = link_of(&p);
-    l.delay = 11 * NS_PER_MS;
+    l.impair.delay = 11 * NS_PER_MS;
     expect(&l, &p, "certificate-delay");
     l = link_of(&p);
     l.queue_bytes = 200000;
@@ -107,7 +106,7 @@ static void test_other_links_do_not(void **state)
     l.burst_bytes = 5000; /* a bucket that fools probes of the rate */
     expect(&l, &p, "certificate-train");
     l = link_of(&p);
-    l.loss = 0.05;
+    l.impair.loss = 0.05;
     expect(&l, &p, "certificate-loss");
 }
 
@@ -121,8 +120,8 @@ static void test_asked_loss_holds(void **state)
     for (uint64_t seed = 1; seed <= 20; seed++) {
         p.loss = 0.1;
         l = link_of(&p);
-        l.loss = 0.1;
-        l.seed = seed;
+        l.impair.loss = 0.1;
+        l.impair.seed = seed;
         certify(&c, &p, &l);
         assert_int_equal(c.failure_count, 0);
         assert_true(c.measured[0].lost > 0);

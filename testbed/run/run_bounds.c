@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "testbed/run/run_bounds.h"
 
+#include "testbed/run/run_path.h"
 #include "testbed/topology/shape.h"
 
 #define EVENTS_BASE UINT64_C(1000000)
@@ -16,10 +17,9 @@ ns_t run_bounds_end(const struct scenario *s)
 
 ns_t run_bounds_path(const struct scenario *s)
 {
-    const struct shape_path path = {
-        .rate = s->path_rate, .delay = s->path_delay, .queue_bytes = scenario_queue_bytes(s)};
+    const struct shape_path path = {.rate = s->path_rate, .queue_bytes = scenario_queue_bytes(s)};
 
-    return ns_add(shape_queue_bound(&path), path.delay);
+    return ns_add(shape_queue_bound(&path), run_path_delay_max(s));
 }
 
 uint64_t run_bounds_events(const struct scenario *s, ns_t length)

@@ -10,6 +10,7 @@
 #include "testbed/run/certify.h"
 #include "testbed/run/manifest.h"
 #include "testbed/run/run_bounds.h"
+#include "testbed/run/run_path.h"
 #include "testbed/sim/sim.h"
 
 #include <errno.h>
@@ -175,15 +176,13 @@ static int make_agent(struct world *w, struct side *s)
 static int make_link(struct world *w, struct side *s)
 {
     const struct scenario *sc = &w->run->scenario;
-    struct prng p;
+    enum topology_direction d = s == &w->sides[SENDER] ? TOPOLOGY_FORWARD : TOPOLOGY_BACKWARD;
 
-    prng_init(&p, (uint64_t)sc->seed, s == &w->sides[SENDER] ? "link-forward" : "link-backward");
     s->link_config = (struct link_config){.rate = sc->path_rate,
                                           .burst_bytes = w->manifest.burst_bytes,
                                           .queue_bytes = scenario_queue_bytes(sc),
-                                          .delay = sc->path_delay,
-                                          .loss = sc->path_loss,
-                                          .seed = prng_u64(&p)};
+                                          .impair = run_path_impair(sc, d),
+                                          .copy = sim_copy_packet};
     int rc = link_new(&s->link, &s->link_config);
     return rc ? fail(w, rc, "cannot make the link") : 0;
 }
@@ -191,13 +190,16 @@ static int make_link(struct world *w, struct side *s)
 /* Measures the links as a real run does, on ones of their own: the run's stay as they are. */
 static int certify(struct world *w)
 {
-    const struct link_config links[CERTIFICATE_DIRECTIONS] = {
+    struct link_config links[CERTIFICATE_DIRECTIONS] = {
         [CERTIFICATE_FORWARD] = w->sides[SENDER].link_config,
         [CERTIFICATE_BACKWARD] = w->sides[RECEIVER].link_config};
     struct probe_path asked[CERTIFICATE_DIRECTIONS];
     struct certificate c;
     int rc;
 
+    for (int i = 0; i < CERTIFICATE_DIRECTIONS; i++) { /* loss and jitter begin with the run */
+        links[i].impair = (struct impair_config){.delay = links[i].impair.delay};
+    }
     certify_asked(asked, &w->run->scenario, w->manifest.burst_bytes);
     certificate_init(&c, asked);
     rc = w->opt->no_certificate ? 0 : certify_links(&c, links);
@@ -399,6 +401,9 @@ static int write_links(struct world *w)
                          (int64_t)c.in_packets, (int64_t)c.in_bytes, (int64_t)c.out_packets,
                          (int64_t)c.out_bytes, (int64_t)c.queue_drops, (int64_t)c.loss_drops,
                          c.backlog_max_bytes);
+        record_put_named(record_csv_sink(records), RECORD_COUNTER,
+                         i == SENDER ? "link-duplicated-forward" : "link-duplicated-backward",
+                         (int64_t)c.duplicated);
     }
     rc = record_csv_close(records);
     return rc ? fail(w, rc, "cannot write the link's counters") : 0;

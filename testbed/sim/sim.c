@@ -196,6 +196,18 @@ static void packet_put(struct sim *s, struct packet *p)
     s->free_packets = p;
 }
 
+void *sim_copy_packet(const void *packet)
+{
+    const struct packet *from = packet;
+    struct packet *p = malloc(sizeof *p);
+
+    if (p) {
+        *p = *from;
+        p->dgram.data = p->data + (from->dgram.data - from->data);
+    }
+    return p;
+}
+
 static int tap(struct sim *s, const struct host *h, const struct dgram *d, uint8_t ttl)
 {
     if (h->cfg.tap && pcap_dump_udp(h->cfg.tap, SIM_EPOCH_S * NS_PER_S + s->now, &d->from, &d->to,

@@ -59,6 +59,8 @@ void sim_free(struct sim *s);
  * ERR_LIMIT. */
 int sim_add_host(struct sim *s, const struct sim_host *host);
 int sim_add_link(struct sim *s, struct link *l);
+/* For link_config.copy of links that duplicate. */
+void *sim_copy_packet(const void *packet);
 /* Datagrams from host to host pass these n (1..SIM_PATH_LINKS_MAX) links, in order. Several paths
  * may share a link. Returns 0 or ERR_CONFIG for an unknown index or number of links. */
 int sim_add_path(struct sim *s, int from, int to, const int *links, size_t n);

@@ -108,7 +108,7 @@ static int world_init(struct world *w, struct agent *agents[2], bps_t rate, cons
         struct link_config cfg = {.rate = rate,
                                   .burst_bytes = link_burst_bytes(rate),
                                   .queue_bytes = rate_bytes(rate, 300 * NS_PER_MS),
-                                  .delay = DELAY};
+                                  .impair = {.delay = DELAY}};
         rc = link_new(&w->links[i], &cfg);
         if (!rc && pcap) {
             rc = pcap_dump_begin(&w->taps[i], pcap);

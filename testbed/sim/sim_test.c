@@ -182,7 +182,7 @@ static struct link *make_link(bps_t rate, ns_t delay)
 {
     struct link *l;
     struct link_config cfg = {
-        .rate = rate, .burst_bytes = 1600, .queue_bytes = 100000, .delay = delay, .seed = 1};
+        .rate = rate, .burst_bytes = 1600, .queue_bytes = 100000, .impair = {.delay = delay}};
 
     assert_int_equal(link_new(&l, &cfg), 0);
     return l;

@@ -101,8 +101,7 @@ static inline int two_agents_make(struct sim *sim, const struct two_agents_case 
     struct link_config lc = {.rate = c->rate,
                              .burst_bytes = link_burst_bytes(c->rate),
                              .queue_bytes = rate_bytes(c->rate, c->queue),
-                             .delay = c->delay,
-                             .loss = c->loss};
+                             .impair = {.delay = c->delay, .loss = c->loss}};
     struct agent_config cfg = c->agent;
     struct agent_env env = {.seed = c->seed,
                             .random = two_agents_random,
@@ -113,7 +112,7 @@ static inline int two_agents_make(struct sim *sim, const struct two_agents_case 
     int rc;
 
     prng_init(&p, c->seed, links[i]);
-    lc.seed = prng_u64(&p);
+    lc.impair.seed = prng_u64(&p);
     prng_init(&side->random, c->seed, names[i]);
     side->sink = (struct record_sink){.put = two_agents_put, .ctx = side};
     side->sender = i == 0;

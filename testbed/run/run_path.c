@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "testbed/run/run_path.h"
+
+#include "agents/base/prng.h"
+
+static double share(int64_t ppm)
+{
+    return (double)ppm / 1e6;
+}
+
+static int64_t or_same(int64_t back, int64_t forward)
+{
+    return back == NS_NEVER ? forward : back;
+}
+
+static struct impair_config forward(const struct scenario *s)
+{
+    return (struct impair_config){
+        .delay = s->path_delay,
+        .jitter = s->path_jitter,
+        .jitter_model = s->path_jitter_model == SCENARIO_JITTER_REORDER ? IMPAIR_JITTER_REORDER
+                                                                        : IMPAIR_JITTER_NR_BPDV,
+        .rate = s->path_rate,
+        .loss_model = s->path_loss_model == SCENARIO_LOSS_GILBERT_ELLIOTT
+                          ? IMPAIR_LOSS_GILBERT_ELLIOTT
+                          : IMPAIR_LOSS_RANDOM,
+        .loss = s->path_loss,
+        .to_bad = share(s->path_loss_to_bad_ppm),
+        .to_good = share(s->path_loss_to_good_ppm),
+        .loss_bad = share(s->path_loss_in_bad_ppm),
+        .loss_good = share(s->path_loss_in_good_ppm),
+        .duplicate = share(s->path_duplicate_ppm),
+    };
+}
+
+struct impair_config run_path_impair(const struct scenario *s, enum topology_direction d)
+{
+    struct impair_config c = forward(s);
+    struct prng p;
+
+    if (d == TOPOLOGY_BACKWARD) {
+        c.delay = or_same(s->back_delay, c.delay);
+        c.jitter = or_same(s->back_jitter, c.jitter);
+        c.duplicate = share(or_same(s->back_duplicate_ppm, s->path_duplicate_ppm));
+        if (s->back_loss_ppm != NS_NEVER) {
+            c.loss_model = IMPAIR_LOSS_RANDOM;
+            c.loss = share(s->back_loss_ppm);
+        }
+    }
+    prng_init(&p, (uint64_t)s->seed, d == TOPOLOGY_FORWARD ? "link-forward" : "link-backward");
+    c.seed = prng_u64(&p);
+    return c;
+}
+
+ns_t run_path_delay_max(const struct scenario *s)
+{
+    struct impair_config f = run_path_impair(s, TOPOLOGY_FORWARD);
+    struct impair_config b = run_path_impair(s, TOPOLOGY_BACKWARD);
+
+    return ns_max(impair_delay_max(&f), impair_delay_max(&b));
+}

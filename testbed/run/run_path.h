@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a scenario asks of the path besides rate and queue, in the terms of testbed/link/impair.h:
+ * one source for all kinds of links, so that they agree. */
+#ifndef TESTBED_RUN_RUN_PATH_H
+#define TESTBED_RUN_RUN_PATH_H
+
+#include "testbed/link/impair.h"
+#include "testbed/scenario/scenario.h"
+#include "testbed/topology/topology.h"
+
+/* Of one direction, with its own seed from that of the run. */
+struct impair_config run_path_impair(const struct scenario *s, enum topology_direction d);
+/* The largest delay of either direction, without any queue. */
+ns_t run_path_delay_max(const struct scenario *s);
+
+#endif
