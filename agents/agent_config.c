@@ -14,8 +14,8 @@
 #define WORDS_MAX 6 /* of an enum, and a NULL */
 #define HELP_COLUMNS 72
 #define RATE_MAX INT64_C(10000000000)
-/* RFC 8841 section 6.1: what a peer takes that says nothing */
-#define WEBRTC_MESSAGE_MAX 65536
+/* what libwebrtc takes, and our agent */
+#define WEBRTC_MESSAGE_MAX (256 * 1024)
 #define TIME_MAX (24 * 3600 * NS_PER_S)
 
 enum key_type { KEY_COUNT, KEY_TIME, KEY_RATE, KEY_BYTES, KEY_ENUM, KEY_ADDR, KEY_STEP };
@@ -55,6 +55,9 @@ struct key {
         {CHANNEL_KEY(group, n, ".lifetime", KEY_TIME, lifetime, "never"), .min = NS_PER_MS,        \
          .max = TIME_MAX, .never = true,                                                           \
          .help = "a message older than this is given up; never: all arrive"},                      \
+        {CHANNEL_KEY(group, n, ".retransmits", KEY_COUNT, retransmits, "never"), .max = 65535,     \
+         .never = true,                                                                            \
+         .help = "stack webrtc: a message lost more often is given up; never: all arrive"},        \
     {                                                                                              \
         CHANNEL_KEY(group, n, ".interval", KEY_TIME, interval, "0"),                               \
             .max = TIME_MAX, .help = "from message to message; 0: as fast as the path takes them"  \
@@ -423,32 +426,38 @@ static int check_steps(const struct agent_config *c, char *message, size_t len)
     return 0;
 }
 
-/* What the WebRTC stack cannot carry. */
-static int check_webrtc(const struct agent_config *c, char *message, size_t len)
-{
-    const struct agent_channel *d = &c->channels[0];
+static const char *const groups[AGENT_CHANNELS_MAX] = {"data", "data2", "data3", "data4"};
 
-    if (c->preset != AGENT_PRESET_LIBWEBRTC)
-        return fail(message, len, "preset: the webrtc stack has libwebrtc only");
-    for (size_t i = 1; i < AGENT_CHANNELS_MAX; i++) {
-        if (c->channels[i].kind != AGENT_DATA_NONE)
-            return fail(message, len, "data%zu: the webrtc stack carries one data flow", i + 1);
+/* What only one of the stacks can do. */
+static int check_stack(const struct agent_config *c, char *message, size_t len)
+{
+    if (c->stack == AGENT_STACK_WEBRTC && c->preset != AGENT_PRESET_LIBWEBRTC &&
+        c->preset != AGENT_PRESET_PROTOTYPE)
+        return fail(
+            message, len,
+            "preset: the webrtc stack has libwebrtc and prototype for its media, and SCTP's "
+            "own for data");
+    for (size_t i = 0; i < AGENT_CHANNELS_MAX; i++) {
+        const struct agent_channel *d = &c->channels[i];
+
+        if (d->kind == AGENT_DATA_NONE)
+            continue;
+        if (c->stack == AGENT_STACK_WEBRTC && d->message_bytes > WEBRTC_MESSAGE_MAX)
+            return fail(message, len,
+                        "%s.message-size is above 262144, the largest message of the webrtc stack",
+                        groups[i]);
+        if (c->stack == AGENT_STACK_QUIC && d->retransmits != NS_NEVER)
+            return fail(message, len, "%s.retransmits: only the webrtc stack counts them",
+                        groups[i]);
+        if (d->retransmits != NS_NEVER && d->lifetime != NS_NEVER)
+            return fail(message, len, "%s.retransmits and %s.lifetime exclude each other",
+                        groups[i], groups[i]);
     }
-    if (d->kind == AGENT_DATA_NONE)
-        return 0;
-    if (d->message_bytes > WEBRTC_MESSAGE_MAX)
-        return fail(message, len,
-                    "data.message-size is above 65536, the largest message of the webrtc stack");
-    if (d->order != AGENT_ORDERED || d->lifetime != NS_NEVER || d->interval != 0)
-        return fail(message, len,
-                    "data: the webrtc stack carries an ordered, reliable transfer as fast as it "
-                    "can be sent");
     return 0;
 }
 
 int agent_config_check(const struct agent_config *c, char *message, size_t len)
 {
-    static const char *const groups[AGENT_CHANNELS_MAX] = {"data", "data2", "data3", "data4"};
     bool data = false;
 
     if (c->min_rate > c->max_rate)
@@ -470,7 +479,7 @@ int agent_config_check(const struct agent_config *c, char *message, size_t len)
         return fail(message, len,
                     "a sender needs a media flow (media = 1) or a data flow "
                     "(data = file)");
-    if (c->stack == AGENT_STACK_WEBRTC && check_webrtc(c, message, len))
+    if (check_stack(c, message, len))
         return ERR_CONFIG;
     if (c->local.family && c->remote.family && c->local.family != c->remote.family)
         return fail(message, len, "local and remote are of different address families");

@@ -65,10 +65,11 @@ struct agent_channel {
     int64_t kind; /* enum agent_data; the other fields count unless it is none */
     int64_t bytes, message_bytes;
     ns_t start, stop;
-    int64_t priority; /* the higher goes first (RFC 8831 section 6.4) */
-    int64_t order;    /* enum agent_order */
-    ns_t lifetime;    /* a message older than this is given up; NS_NEVER: it never is */
-    ns_t interval;    /* from message to message; 0: as fast as the path takes them */
+    int64_t priority;    /* the higher goes first (RFC 8831 section 6.4) */
+    int64_t order;       /* enum agent_order */
+    ns_t lifetime;       /* a message older than this is given up; NS_NEVER: it never is */
+    int64_t retransmits; /* a message lost more often is given up; NS_NEVER: it never is */
+    ns_t interval;       /* from message to message; 0: as fast as the path takes them */
 };
 
 struct agent_config {

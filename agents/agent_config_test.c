@@ -54,6 +54,7 @@ static const struct {
     {"data.priority", "500", "500"},
     {"data.order", "unordered", "unordered"},
     {"data.lifetime", "100ms", "100000000"},
+    {"data.retransmits", "1", "1"},
     {"data.interval", "20ms", "20000000"},
     {"data2", "endless", "endless"},
     {"data2.size", "2kB", "2000"},
@@ -63,6 +64,7 @@ static const struct {
     {"data2.priority", "501", "501"},
     {"data2.order", "unordered", "unordered"},
     {"data2.lifetime", "101ms", "101000000"},
+    {"data2.retransmits", "2", "2"},
     {"data2.interval", "21ms", "21000000"},
     {"data3", "endless", "endless"},
     {"data3.size", "3kB", "3000"},
@@ -72,6 +74,7 @@ static const struct {
     {"data3.priority", "502", "502"},
     {"data3.order", "unordered", "unordered"},
     {"data3.lifetime", "102ms", "102000000"},
+    {"data3.retransmits", "3", "3"},
     {"data3.interval", "22ms", "22000000"},
     {"data4", "endless", "endless"},
     {"data4.size", "4kB", "4000"},
@@ -81,6 +84,7 @@ static const struct {
     {"data4.priority", "503", "503"},
     {"data4.order", "unordered", "unordered"},
     {"data4.lifetime", "103ms", "103000000"},
+    {"data4.retransmits", "4", "4"},
     {"data4.interval", "23ms", "23000000"},
     {"preset", "bbr", "bbr"},
     {"share-ppm", "0", "0"},
@@ -312,8 +316,14 @@ static void test_help_has_every_key(void **state)
 static void test_webrtc_limits(void **state)
 {
     static const char *const refused[] = {
-        "preset = cubic",         "data.message-size = 65537", "data2 = file",
-        "data.order = unordered", "data.lifetime = 1s",        "data.interval = 1ms",
+        "preset = cubic",
+        "preset = bbr",
+        "data.message-size = 262145",
+        "data2 = file\ndata2.message-size = 262145",
+    };
+    static const char *const taken[] = {
+        "preset = prototype",     "data.message-size = 262144", "data2 = file",
+        "data.order = unordered", "data.lifetime = 1s",         "data.interval = 1ms",
     };
     char message[256], text[160];
 
@@ -327,6 +337,30 @@ static void test_webrtc_limits(void **state)
         c.stack = AGENT_STACK_QUIC;
         assert_int_equal(agent_config_check(&c, message, sizeof message), 0);
     }
+    for (size_t i = 0; i < COUNT(taken); i++) {
+        struct agent_config c = agent_config_default();
+        snprintf(text, sizeof text, "stack = webrtc\nmedia = 1\ndata = file\n%s\n", taken[i]);
+        assert_int_equal(agent_config_parse(&c, text, strlen(text), message, sizeof message), 0);
+        assert_int_equal(agent_config_check(&c, message, sizeof message), 0);
+    }
+}
+
+/* A count of retransmissions is WebRTC's, and instead of a lifetime. */
+static void test_retransmits(void **state)
+{
+    struct agent_config c = agent_config_default();
+    char message[256];
+
+    (void)state;
+    c.channels[0].kind = c.channels[1].kind = AGENT_DATA_FILE;
+    c.channels[1].retransmits = 0;
+    assert_int_equal(agent_config_check(&c, message, sizeof message), ERR_CONFIG);
+    assert_string_equal(message, "data2.retransmits: only the webrtc stack counts them");
+    c.stack = AGENT_STACK_WEBRTC;
+    assert_int_equal(agent_config_check(&c, message, sizeof message), 0);
+    c.channels[1].lifetime = NS_PER_S;
+    assert_int_equal(agent_config_check(&c, message, sizeof message), ERR_CONFIG);
+    assert_string_equal(message, "data2.retransmits and data2.lifetime exclude each other");
 }
 
 static void test_end(void **state)
@@ -351,10 +385,15 @@ static void test_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_webrtc_limits), cmocka_unit_test(test_every_key_round_trips),
-        cmocka_unit_test(test_defaults),      cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_steps),         cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_check),         cmocka_unit_test(test_help_has_every_key),
+        cmocka_unit_test(test_webrtc_limits),
+        cmocka_unit_test(test_retransmits),
+        cmocka_unit_test(test_every_key_round_trips),
+        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_check),
+        cmocka_unit_test(test_help_has_every_key),
         cmocka_unit_test(test_end),
     };
 

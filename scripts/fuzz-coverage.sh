@@ -16,6 +16,7 @@ export LC_ALL=C
 # The parsers of a fuzzer, where its name does not tell.
 PARSERS='
 agents/quic/quic_rx_fuzz        agents/quic/quic_rx.c agents/quic/quic_data_rx.c
+agents/webrtc/webrtc_media_fuzz agents/webrtc/webrtc_media_rx.c agents/webrtc/webrtc_media_rtcp.c
 analysis/ingest/capture_fuzz    analysis/ingest/capture.c analysis/ingest/udp.c
 testbed/scenario/scenario_fuzz  testbed/scenario/scenario_read.c testbed/scenario/scenario_yaml.c testbed/scenario/scenario_grid.c testbed/scenario/scenario_expect.c testbed/scenario/scenario_rates.c
 '

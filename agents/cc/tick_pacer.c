@@ -13,9 +13,15 @@ void tick_pacer_init(struct tick_pacer *p, int64_t datagram_bytes, ns_t now)
     *p = (struct tick_pacer){.rate = START_RATE,
                              .datagram_bits = datagram_bytes * 8,
                              .burst_bits = START_BURST_BITS,
+                             .burst_ticks = BURST_TICKS,
                              .tokens_bits = START_BURST_BITS,
                              .updated = now,
                              .next_tick = now};
+}
+
+void tick_pacer_set_burst(struct tick_pacer *p, int64_t ticks)
+{
+    p->burst_ticks = ticks;
 }
 
 static void refill(struct tick_pacer *p, ns_t now)
@@ -43,7 +49,7 @@ void tick_pacer_set_rate(struct tick_pacer *p, bps_t rate, ns_t now)
     }
     refill(p, now);
     p->rate = rate;
-    p->burst_bits = BURST_TICKS * rate / TICKS_PER_S;
+    p->burst_bits = p->burst_ticks * rate / TICKS_PER_S;
     if (p->burst_bits < BURST_MIN_BITS) {
         p->burst_bits = BURST_MIN_BITS;
     }

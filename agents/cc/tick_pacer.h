@@ -15,7 +15,7 @@
 struct tick_pacer {
     bps_t rate;
     int64_t datagram_bits; /* needed for a departure */
-    int64_t burst_bits;
+    int64_t burst_bits, burst_ticks;
     int64_t tokens_bits; /* at updated */
     ns_t updated, next_tick;
     int64_t remainder; /* of bits, in bit-ns below one bit */
@@ -24,7 +24,10 @@ struct tick_pacer {
 /* datagram_bytes: of the largest datagram. Rate and burst are the prototype's initial ones until
  * the rate is set. */
 void tick_pacer_init(struct tick_pacer *p, int64_t datagram_bytes, ns_t now);
-/* Sets the rate (positive) and with it the burst: two ticks' worth, at least 3000 bytes. */
+/* How many ticks' worth a burst is: two, unless told else before the first rate. The prototype's
+ * WebRTC side has eight. */
+void tick_pacer_set_burst(struct tick_pacer *p, int64_t ticks);
+/* Sets the rate (positive) and with it the burst, of at least 3000 bytes. */
 void tick_pacer_set_rate(struct tick_pacer *p, bps_t rate, ns_t now);
 bool tick_pacer_allows(struct tick_pacer *p, ns_t now);
 /* When to look again: a tick after the last departure, later when the tokens do not suffice then.

@@ -161,6 +161,17 @@ static bool number_fits(const struct numbered_sink *s, uint64_t number, bool las
     return !last || !s->count || number > s->highest;
 }
 
+int64_t numbered_number(const uint8_t *data, size_t len)
+{
+    struct buf_reader r = buf_reader_init(data, len);
+
+    int64_t number;
+
+    buf_get_bytes(&r, HEADER_BYTES - sizeof(uint64_t));
+    number = (int64_t)(buf_get_u64(&r) & INT64_MAX);
+    return r.failed ? -1 : number;
+}
+
 int numbered_sink_recv(struct numbered_sink *s, const uint8_t *data, size_t len)
 {
     struct buf_reader r = buf_reader_init(data, len);

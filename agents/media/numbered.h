@@ -32,6 +32,9 @@ int64_t numbered_source_bytes(const struct numbered_source *s);
 /* Of all messages made, whatever their order. */
 uint64_t numbered_source_digest(const struct numbered_source *s);
 
+/* The number a message claims, or -1 when it is too short to have one; nothing else is checked. */
+int64_t numbered_number(const uint8_t *data, size_t len);
+
 int numbered_sink_new(struct numbered_sink **out);
 void numbered_sink_free(struct numbered_sink *s);
 /* A message, in any order. Returns 0, ERR_MALFORMED (none of a source's, damaged, seen before, or

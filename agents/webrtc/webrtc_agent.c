@@ -3,9 +3,9 @@
 
 #include "agents/agent_private.h"
 #include "agents/base/err.h"
+#include "agents/webrtc/webrtc_channels.h"
 #include "agents/webrtc/webrtc_conn.h"
 #include "agents/webrtc/webrtc_data_rx.h"
-#include "agents/webrtc/webrtc_data_tx.h"
 #include "agents/webrtc/webrtc_media_rx.h"
 #include "agents/webrtc/webrtc_media_tx.h"
 
@@ -35,7 +35,7 @@ struct webrtc_agent {
     bool signalled;                   /* the peer is another's, found by offer and answer ... */
     struct webrtc_session session;    /* ... which settled this */
     struct webrtc_media_tx media_tx;
-    struct webrtc_data_tx data_tx;
+    struct webrtc_channels channels;
     struct webrtc_media_rx media_rx;
     struct webrtc_data_rx data_rx;
     enum phase phase;
@@ -44,7 +44,8 @@ struct webrtc_agent {
     bool ended;      /* the receiver's media has been finished */
     bool unfinished; /* file-unfinished has been recorded */
     ns_t bye_until;  /* the peer has said BYE and should have closed by then; NS_NEVER: not yet */
-    bool breach;     /* its messages were no transfer */
+    bool breach;     /* its messages were no transfer ... */
+    bool no_memory;  /* ... or could not be kept */
     int fatal;
 };
 
@@ -81,8 +82,7 @@ static int start_flows(struct webrtc_agent *w)
                                 w->session.twcc_id);
     }
     if (rv == 0 && w->has_data) {
-        rv = webrtc_data_tx_init(&w->data_tx, &w->cfg, w->env.seed, w->env.rec);
-        w->data_tx.stream = WEBRTC_DATA_CHANNEL + w->conn.server;
+        rv = webrtc_channels_init(&w->channels, &w->cfg, w->conn.server, w->env.seed, w->env.rec);
     }
     w->running = rv == 0;
     return rv;
@@ -124,27 +124,37 @@ static void on_rtcp(void *ctx, const uint8_t *data, size_t len)
     }
 }
 
-static void on_message_sent(void *ctx, uint16_t stream, uint32_t ppid)
+static void on_data_sent(void *ctx, const struct webrtc_sctp_sent *part)
 {
     struct webrtc_agent *w = ctx;
 
-    (void)stream, (void)ppid;
     if (w->sender && w->running && w->has_data) {
-        w->data_tx.now = w->now;
-        webrtc_data_tx_message_sent(&w->data_tx);
+        webrtc_channels_sent(&w->channels, part, w->now);
+    }
+}
+
+static void on_given_up(void *ctx, uint16_t stream, uint32_t context)
+{
+    struct webrtc_agent *w = ctx;
+
+    if (w->sender && w->running && w->has_data) {
+        webrtc_channels_given_up(&w->channels, stream, context, w->now);
     }
 }
 
 static void on_message(void *ctx, uint16_t stream, uint32_t ppid, const uint8_t *data, size_t len)
 {
     struct webrtc_agent *w = ctx;
+    int rv;
 
     if (w->sender) {
-        webrtc_data_tx_message(&w->data_tx, stream, ppid, data, len);
-    } else {
-        /* the association cannot be ended from within: after_event does */
-        w->breach |= webrtc_data_rx_message(&w->data_rx, stream, ppid, data, len, w->now) != 0;
+        webrtc_channels_message(&w->channels, stream, ppid, data, len);
+        return;
     }
+    rv = webrtc_data_rx_message(&w->data_rx, stream, ppid, data, len, w->now);
+    /* the association cannot be ended from within: after_event does */
+    w->breach |= rv == ERR_PROTOCOL;
+    w->no_memory |= rv == ERR_NOMEM;
 }
 
 static void on_reset(void *ctx, uint16_t stream, bool incoming)
@@ -152,7 +162,7 @@ static void on_reset(void *ctx, uint16_t stream, bool incoming)
     struct webrtc_agent *w = ctx;
 
     if (w->sender && incoming) {
-        webrtc_data_tx_reset(&w->data_tx, stream);
+        webrtc_channels_reset(&w->channels, stream);
     } else if (!w->sender && incoming) {
         webrtc_data_rx_reset(&w->data_rx, stream);
     }
@@ -162,7 +172,8 @@ static const struct webrtc_conn_events events = {
     .established = on_established,
     .rtp = on_rtp,
     .rtcp = on_rtcp,
-    .message_sent = on_message_sent,
+    .data_sent = on_data_sent,
+    .given_up = on_given_up,
     .message = on_message,
     .reset = on_reset,
 };
@@ -197,8 +208,8 @@ static void pump(struct webrtc_agent *w)
     }
     if (!w->sender) {
         webrtc_data_rx_pump(&w->data_rx, sctp, w->now);
-    } else if (w->running && w->has_data && w->phase == PHASE_RUN) {
-        fail(w, webrtc_data_tx_pump(&w->data_tx, sctp, w->now));
+    } else if (w->running && w->has_data) {
+        fail(w, webrtc_channels_pump(&w->channels, sctp, w->now));
     }
 }
 
@@ -238,15 +249,16 @@ static void begin_end(struct webrtc_agent *w)
     if (w->has_media) {
         webrtc_media_tx_stop(&w->media_tx);
     }
-    if (w->has_data && w->conn.sctp) {
-        webrtc_data_tx_stop(&w->data_tx, w->conn.sctp, w->now);
+    if (w->has_data) {
+        webrtc_channels_stop(&w->channels);
+        pump(w);
     }
 }
 
 static bool drained(const struct webrtc_agent *w)
 {
     return (!w->has_media || webrtc_media_tx_drained(&w->media_tx)) &&
-           (!w->has_data || !w->data_tx.reset || w->data_tx.reset_done);
+           (!w->has_data || w->conn.lost || webrtc_channels_closed(&w->channels));
 }
 
 static void finish_media(struct webrtc_agent *w)
@@ -260,7 +272,8 @@ static void finish_media(struct webrtc_agent *w)
 /* The end has come: was there a file that has not arrived? Said once. */
 static void note_unfinished(struct webrtc_agent *w)
 {
-    if (w->sender && !w->unfinished && w->cfg.data == AGENT_DATA_FILE && w->delivered == NS_NEVER) {
+    if (w->sender && !w->unfinished && webrtc_channels_file_wanted(&w->cfg) &&
+        w->delivered == NS_NEVER) {
         w->unfinished = true;
         record_put_named(w->env.rec, RECORD_EVENT, "file-unfinished", w->now, 1);
     }
@@ -275,7 +288,7 @@ static ns_t end_time(const struct webrtc_agent *w)
     if (!w->sender) {
         return w->bye_until;
     }
-    return agent_config_end(&w->cfg, w->cfg.data == AGENT_DATA_FILE, w->delivered);
+    return agent_config_end(&w->cfg, webrtc_channels_file_wanted(&w->cfg), w->delivered);
 }
 
 /* Looks at what has changed and moves through the phases. */
@@ -285,7 +298,7 @@ static void advance(struct webrtc_agent *w)
         return;
     }
     if (w->sender && w->running && w->has_data && w->delivered == NS_NEVER && w->conn.sctp &&
-        webrtc_data_tx_delivered(&w->data_tx, w->conn.sctp)) {
+        webrtc_channels_delivered(&w->channels, w->conn.sctp)) {
         w->delivered = w->now;
     }
     if (end_time(w) <= w->now) {
@@ -309,6 +322,9 @@ static int after_event(struct webrtc_agent *w)
 {
     if (w->breach) {
         webrtc_conn_fail(&w->conn, "peer's data-channel messages are no transfer", w->now);
+    }
+    if (w->no_memory) {
+        fail(w, ERR_NOMEM);
     }
     pump(w);
     send_reports(w);
@@ -404,7 +420,7 @@ static ns_t deadline_op(const struct agent *a)
         t = ns_min(t, webrtc_media_tx_deadline(&w->media_tx, w->now));
     }
     if (w->running && w->has_data) {
-        t = ns_min(t, future(webrtc_data_tx_deadline(&w->data_tx), w->now));
+        t = ns_min(t, future(webrtc_channels_deadline(&w->channels), w->now));
     }
     if (!w->sender && w->conn.srtp) {
         t = ns_min(t, webrtc_media_rx_deadline(&w->media_rx));
@@ -465,13 +481,12 @@ static void put_counters(const struct webrtc_agent *w)
         webrtc_media_tx_counters(&w->media_tx);
     }
     if (w->sender && w->running && w->has_data) {
-        counter(w, "data-messages", w->data_tx.messages);
-        counter(w, "data-bytes", w->data_tx.bytes);
+        webrtc_channels_counters(&w->channels);
     }
     if (!w->sender) {
         webrtc_media_rx_counters(&w->media_rx);
         counter(w, "data-messages", w->data_rx.messages);
-        counter(w, "data-bytes", (uint64_t)bulk_sink_bytes(w->data_rx.sink));
+        counter(w, "data-bytes", (uint64_t)webrtc_data_rx_bytes(&w->data_rx));
         counter(w, "unknown-streams", w->data_rx.unknown_streams);
         counter(w, "bad-transfer", w->data_rx.malformed);
     }
@@ -485,7 +500,7 @@ static void free_op(struct agent *a)
     put_counters(w);
     webrtc_conn_fini(&w->conn);
     webrtc_media_tx_fini(&w->media_tx);
-    webrtc_data_tx_fini(&w->data_tx);
+    webrtc_channels_fini(&w->channels);
     webrtc_media_rx_fini(&w->media_rx);
     webrtc_data_rx_fini(&w->data_rx);
     free(w);
@@ -510,7 +525,7 @@ static int init_receiver(struct webrtc_agent *w, ns_t now)
     w->env.random(w->env.ctx, &ssrc, sizeof ssrc);
     rv = webrtc_media_rx_init(&w->media_rx, &w->cfg, w->env.rec, ssrc, now);
     if (rv == 0) {
-        rv = webrtc_data_rx_init(&w->data_rx, w->env.rec);
+        webrtc_data_rx_init(&w->data_rx, w->env.rec);
     }
     return rv;
 }
@@ -530,7 +545,7 @@ int webrtc_agent_new(struct agent **out, const struct agent_config *cfg,
     w->now = now;
     w->sender = cfg->role == AGENT_ROLE_SENDER;
     w->has_media = w->sender && cfg->media;
-    w->has_data = w->sender && cfg->data != AGENT_DATA_NONE;
+    w->has_data = w->sender && webrtc_channels_wanted(cfg);
     w->delivered = w->bye_until = NS_NEVER;
     rv = webrtc_conn_init(&w->conn, &w->cfg, &w->env, &events, w, now);
     if (rv == 0 && !w->sender) {
@@ -564,12 +579,25 @@ void webrtc_agent_ice(const struct agent *a, const char **ufrag, const char **pw
 
 /* ---- offer and answer ---- */
 
+static int64_t largest_message(const struct agent_config *cfg)
+{
+    int64_t most = 0;
+
+    for (size_t i = 0; i < AGENT_CHANNELS_MAX; i++) {
+        const struct agent_channel *d = &cfg->channels[i];
+        if (d->kind != AGENT_DATA_NONE && d->message_bytes > most) {
+            most = d->message_bytes;
+        }
+    }
+    return most;
+}
+
 static struct webrtc_session_self describe(const struct webrtc_agent *w, const struct addr *local)
 {
     struct webrtc_session_self self = {.sender = w->sender,
                                        .media = w->sender ? w->has_media : w->cfg.media,
                                        .data = w->sender ? w->has_data : true,
-                                       .message_bytes = w->cfg.message_bytes,
+                                       .message_bytes = largest_message(&w->cfg),
                                        .ufrag = w->conn.ice.ufrag,
                                        .pwd = w->conn.ice.pwd,
                                        .fingerprint = webrtc_dtls_fingerprint(w->conn.dtls),

@@ -160,11 +160,18 @@ static void sctp_send(void *ctx, const uint8_t *data, size_t len, size_t user_by
     c->user_bytes = 0;
 }
 
-static void sctp_message_sent(void *ctx, uint16_t stream, uint32_t ppid)
+static void sctp_sent(void *ctx, const struct webrtc_sctp_sent *part)
 {
     struct webrtc_conn *c = ctx;
 
-    c->events->message_sent(c->ctx, stream, ppid);
+    c->events->data_sent(c->ctx, part);
+}
+
+static void sctp_given_up(void *ctx, uint16_t stream, uint32_t context)
+{
+    struct webrtc_conn *c = ctx;
+
+    c->events->given_up(c->ctx, stream, context);
 }
 
 static void sctp_message(void *ctx, uint16_t stream, uint32_t ppid, const uint8_t *data, size_t len)
@@ -294,7 +301,8 @@ void webrtc_conn_associate(struct webrtc_conn *c, ns_t now)
         .packet_bytes_max = (size_t)c->cfg->udp_payload_bytes - WEBRTC_DTLS_OVERHEAD_BYTES,
         .current = &c->current,
         .send = sctp_send,
-        .message_sent = sctp_message_sent,
+        .sent = sctp_sent,
+        .given_up = sctp_given_up,
         .message = sctp_message,
         .reset = sctp_reset,
         .ctx = c};
@@ -597,4 +605,5 @@ void webrtc_conn_counters(const struct webrtc_conn *c)
     counter(c, "sctp-packets-received", s.packets_received);
     counter(c, "sctp-chunks-sent", s.data_chunks);
     counter(c, "sctp-chunks-repeated", s.data_chunks_repeated);
+    counter(c, "sctp-forward-tsns", s.forward_tsns);
 }

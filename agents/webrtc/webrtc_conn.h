@@ -34,7 +34,9 @@ struct webrtc_conn_events {
     void (*rtp)(void *ctx, const uint8_t *data, size_t len, int64_t datagram, size_t ip_bytes,
                 ns_t arrival);
     void (*rtcp)(void *ctx, const uint8_t *data, size_t len);
-    void (*message_sent)(void *ctx, uint16_t stream, uint32_t ppid);
+    /* Of the association (webrtc_sctp.h). */
+    void (*data_sent)(void *ctx, const struct webrtc_sctp_sent *part);
+    void (*given_up)(void *ctx, uint16_t stream, uint32_t context);
     void (*message)(void *ctx, uint16_t stream, uint32_t ppid, const uint8_t *data, size_t len);
     void (*reset)(void *ctx, uint16_t stream, bool incoming);
 };

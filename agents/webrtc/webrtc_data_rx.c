@@ -3,92 +3,205 @@
 
 #include "agents/base/err.h"
 #include "agents/webrtc/dcep.h"
-#include "agents/webrtc/webrtc_data_tx.h"
 
 #include <string.h>
 
-int webrtc_data_rx_init(struct webrtc_data_rx *d, const struct record_sink *rec)
+void webrtc_data_rx_init(struct webrtc_data_rx *d, const struct record_sink *rec)
 {
     memset(d, 0, sizeof *d);
     d->rec = rec;
-    return bulk_sink_new(&d->sink);
+}
+
+static void drop_sinks(struct webrtc_data_in *c)
+{
+    bulk_sink_free(c->bulk);
+    numbered_sink_free(c->numbered);
+    c->bulk = NULL;
+    c->numbered = NULL;
 }
 
 void webrtc_data_rx_fini(struct webrtc_data_rx *d)
 {
-    bulk_sink_free(d->sink);
-    d->sink = NULL;
+    for (size_t i = 0; i < WEBRTC_DATA_RX_CHANNELS; i++) {
+        drop_sinks(&d->channel[i]);
+    }
 }
 
-static void take_control(struct webrtc_data_rx *d, uint16_t stream, const uint8_t *data, size_t len)
+/* ---- channels ---- */
+
+static struct webrtc_data_in *find(struct webrtc_data_rx *d, uint16_t stream)
+{
+    for (size_t i = 0; i < WEBRTC_DATA_RX_CHANNELS; i++) {
+        if (d->channel[i].used && d->channel[i].stream == stream) {
+            return &d->channel[i];
+        }
+    }
+    return NULL;
+}
+
+static struct webrtc_data_in *find_free(struct webrtc_data_rx *d)
+{
+    for (size_t i = 0; i < WEBRTC_DATA_RX_CHANNELS; i++) {
+        if (!d->channel[i].used) {
+            return &d->channel[i];
+        }
+    }
+    return NULL;
+}
+
+static int64_t sink_bytes(const struct webrtc_data_in *c)
+{
+    return c->bulk ? bulk_sink_bytes(c->bulk) : c->numbered ? numbered_sink_bytes(c->numbered) : 0;
+}
+
+int64_t webrtc_data_rx_bytes(const struct webrtc_data_rx *d)
+{
+    int64_t n = d->past_bytes;
+
+    for (size_t i = 0; i < WEBRTC_DATA_RX_CHANNELS; i++) {
+        n += sink_bytes(&d->channel[i]);
+    }
+    return n;
+}
+
+/* A stream that has been reset may be opened again, for another transfer. */
+static int open_channel(struct webrtc_data_rx *d, uint16_t stream, const struct dcep_open *open)
+{
+    struct webrtc_data_in *c = find(d, stream);
+    int rv;
+
+    if (c && c->opened) {
+        d->malformed++; /* a second OPEN: RFC 8832 section 6 */
+        return 0;
+    }
+    c = c ? c : find_free(d);
+    if (!c) {
+        d->unknown_streams++;
+        return 0;
+    }
+    d->past_bytes += sink_bytes(c);
+    drop_sinks(c);
+    *c = (struct webrtc_data_in){.stream = stream,
+                                 .used = true,
+                                 .ack_due = true,
+                                 .reset_due = c->reset_due,
+                                 .is_unordered = open->unordered};
+    rv = open->unordered || open->channel != DCEP_RELIABLE ? numbered_sink_new(&c->numbered)
+                                                           : bulk_sink_new(&c->bulk);
+    c->opened = rv == 0;
+    return rv;
+}
+
+static int take_control(struct webrtc_data_rx *d, uint16_t stream, const uint8_t *data, size_t len)
 {
     struct dcep_open open;
     int type = dcep_parse(&open, data, len);
 
     if (type < 0) {
         d->malformed++;
-    } else if (type == DCEP_OPEN) {
-        if (d->opened && d->stream != stream) {
-            d->unknown_streams++; /* one transfer is all there is */
-            return;
-        }
-        d->opened = d->ack_due = true;
-        d->stream = stream;
     }
+    return type == DCEP_OPEN ? open_channel(d, stream, &open) : 0;
 }
 
-static void check_done(struct webrtc_data_rx *d, ns_t now)
+/* ---- messages ---- */
+
+static void check_done(struct webrtc_data_rx *d, struct webrtc_data_in *c, ns_t now)
 {
-    if (d->done || !bulk_sink_done(d->sink, &d->intact)) {
+    bool done = c->bulk ? bulk_sink_done(c->bulk, &c->intact) : numbered_sink_done(c->numbered);
+    uint64_t digest;
+
+    if (c->done || !done) {
         return;
     }
-    d->done = true;
-    record_put(d->rec, RECORD_FILE, now, d->stream, 1, bulk_sink_bytes(d->sink),
-               (int64_t)bulk_sink_digest(d->sink), d->intact);
+    c->done = true;
+    c->intact |= !c->bulk; /* every message has been checked by itself */
+    digest = c->bulk ? bulk_sink_digest(c->bulk) : numbered_sink_digest(c->numbered);
+    record_put(d->rec, RECORD_FILE, now, c->stream, 1, sink_bytes(c), (int64_t)digest, c->intact);
+}
+
+/* The message's number. On an unordered channel it says nothing to whoever receives it. */
+static int64_t number_of(const struct webrtc_data_in *c, const uint8_t *data, size_t len)
+{
+    if (c->is_unordered) {
+        return RECORD_NONE;
+    }
+    return c->bulk ? (int64_t)c->messages : numbered_number(data, len);
 }
 
 int webrtc_data_rx_message(struct webrtc_data_rx *d, uint16_t stream, uint32_t ppid,
                            const uint8_t *data, size_t len, ns_t now)
 {
+    struct webrtc_data_in *c = find(d, stream);
+    int rv;
+
     if (ppid == DCEP_PPID_DCEP) {
-        take_control(d, stream, data, len);
-        return 0;
+        return take_control(d, stream, data, len);
     }
-    if (!d->opened || stream != d->stream || ppid != DCEP_PPID_BINARY) {
+    if (!c || !c->opened || ppid != DCEP_PPID_BINARY) {
         d->unknown_streams++;
         return 0;
     }
-    if (!d->first_seen) {
-        d->first_seen = true;
+    if (!c->first_seen) {
+        c->first_seen = true;
         record_put(d->rec, RECORD_FILE, now, stream, 0, RECORD_NONE, RECORD_NONE, RECORD_NONE);
     }
-    if (bulk_sink_recv(d->sink, data, len) != 0) {
+    rv = c->bulk ? bulk_sink_recv(c->bulk, data, len) : numbered_sink_recv(c->numbered, data, len);
+    if (rv == ERR_NOMEM) {
+        return rv;
+    }
+    if (rv) {
         d->malformed++;
         return ERR_PROTOCOL;
     }
-    record_put(d->rec, RECORD_MESSAGE_RECEIVED, now, stream, (int64_t)d->messages, (int64_t)len);
+    record_put(d->rec, RECORD_MESSAGE_RECEIVED, now, stream, number_of(c, data, len), (int64_t)len);
+    c->messages++;
     d->messages++;
-    check_done(d, now);
+    check_done(d, c, now);
     return 0;
 }
 
 void webrtc_data_rx_reset(struct webrtc_data_rx *d, uint16_t stream)
 {
-    d->reset_due |= d->opened && stream == d->stream;
+    struct webrtc_data_in *c = find(d, stream);
+
+    if (c && c->opened) {
+        c->opened = false;
+        c->reset_due = true;
+    }
+}
+
+/* ---- answers ---- */
+
+/* Both directions of a channel close (RFC 8831 section 6.7); what cannot be asked for yet waits. */
+static void reset_streams(struct webrtc_data_rx *d, struct webrtc_sctp *sctp, ns_t now)
+{
+    uint16_t streams[WEBRTC_DATA_RX_CHANNELS];
+    size_t n = 0;
+
+    for (size_t i = 0; i < WEBRTC_DATA_RX_CHANNELS; i++) {
+        if (d->channel[i].reset_due) {
+            streams[n++] = d->channel[i].stream;
+        }
+    }
+    if (n == 0 || webrtc_sctp_reset(sctp, streams, n, now) != 0) {
+        return;
+    }
+    for (size_t i = 0; i < WEBRTC_DATA_RX_CHANNELS; i++) {
+        d->channel[i].reset_due = false;
+    }
 }
 
 void webrtc_data_rx_pump(struct webrtc_data_rx *d, struct webrtc_sctp *sctp, ns_t now)
 {
     uint8_t ack[4];
-    int n;
+    int n = dcep_write_ack(ack, sizeof ack);
 
-    if (d->ack_due && (n = dcep_write_ack(ack, sizeof ack)) > 0 &&
-        webrtc_sctp_write(sctp, d->stream, DCEP_PPID_DCEP, ack, (size_t)n, now) == n) {
-        d->ack_due = false;
+    for (size_t i = 0; i < WEBRTC_DATA_RX_CHANNELS; i++) {
+        struct webrtc_data_in *c = &d->channel[i];
+        if (c->ack_due &&
+            webrtc_sctp_write(sctp, c->stream, DCEP_PPID_DCEP, ack, (size_t)n, now) == n) {
+            c->ack_due = false;
+        }
     }
-    if (d->reset_due) {
-        d->reset_due = false;
-        d->opened = false;
-        webrtc_sctp_reset(sctp, d->stream, now); /* both directions close (RFC 8831 section 6.7) */
-    }
+    reset_streams(d, sctp, now);
 }

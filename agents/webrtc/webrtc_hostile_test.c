@@ -7,6 +7,7 @@
 #include "agents/rtp/rtcp.h"
 #include "agents/webrtc/dcep.h"
 #include "agents/webrtc/webrtc_conn.h"
+#include "agents/webrtc/webrtc_data_rx.h"
 #include "agents/webrtc/webrtc_media_tx.h"
 
 #include <setjmp.h>
@@ -60,9 +61,14 @@ static void on_rtcp(void *ctx, const uint8_t *data, size_t len)
     ((struct rogue *)ctx)->rtcp++;
 }
 
-static void on_message_sent(void *ctx, uint16_t stream, uint32_t ppid)
+static void on_data_sent(void *ctx, const struct webrtc_sctp_sent *part)
 {
-    (void)ctx, (void)stream, (void)ppid;
+    (void)ctx, (void)part;
+}
+
+static void on_given_up(void *ctx, uint16_t stream, uint32_t context)
+{
+    (void)ctx, (void)stream, (void)context;
 }
 
 static void on_message(void *ctx, uint16_t stream, uint32_t ppid, const uint8_t *data, size_t len)
@@ -80,7 +86,8 @@ static const struct webrtc_conn_events events = {
     .established = on_established,
     .rtp = on_rtp,
     .rtcp = on_rtcp,
-    .message_sent = on_message_sent,
+    .data_sent = on_data_sent,
+    .given_up = on_given_up,
     .message = on_message,
     .reset = on_reset,
 };
@@ -171,6 +178,11 @@ static void open_channel(struct rogue *r, uint16_t stream)
     write_message(r, stream, DCEP_PPID_DCEP, data, (size_t)n);
 }
 
+static void reset_stream(struct rogue *r, uint16_t stream)
+{
+    assert_int_equal(webrtc_sctp_reset(r->conn.sctp, &stream, 1, r->now), 0);
+}
+
 static void rtcp(struct rogue *r, const uint8_t *data, size_t len)
 {
     uint8_t packet[AGENT_DATAGRAM_MAX] __attribute__((aligned(4)));
@@ -206,17 +218,39 @@ static void test_unknown_streams_and_payloads(void **state)
     rogue_init(&r, RECEIVER);
     write_message(&r, 6, DCEP_PPID_BINARY, "early", 5); /* never opened */
     open_channel(&r, 0);
-    open_channel(&r, 2);                              /* a second channel */
-    write_message(&r, 2, DCEP_PPID_BINARY, "x", 1);   /* data on it */
+    open_channel(&r, 0);                              /* a second time */
+    write_message(&r, 2, DCEP_PPID_BINARY, "x", 1);   /* data elsewhere */
     write_message(&r, 0, DCEP_PPID_STRING, "abc", 3); /* text */
     write_message(&r, 0, 4711, "abc", 3);
     write_message(&r, 0, DCEP_PPID_DCEP, "\xff\xff", 2);
     assert_false(agent_done(r.agent));
     assert_int_equal(r.messages, 1);
     rogue_fini(&r);
-    assert_int_equal(pair_counter(&r.seen, "unknown-streams"), 5);
-    assert_int_equal(pair_counter(&r.seen, "bad-transfer"), 1);
+    assert_int_equal(pair_counter(&r.seen, "unknown-streams"), 4);
+    assert_int_equal(pair_counter(&r.seen, "bad-transfer"), 2);
     assert_int_equal(pair_counter(&r.seen, "data-messages"), 0);
+}
+
+/* More channels than there is room for are not answered, and harm nobody. */
+static void test_too_many_channels(void **state)
+{
+    struct rogue r;
+
+    (void)state;
+    rogue_init(&r, RECEIVER);
+    for (uint16_t i = 0; i < 200; i++) {
+        open_channel(&r, i);
+    }
+    assert_false(agent_done(r.agent));
+    assert_int_equal(r.messages, WEBRTC_DATA_RX_CHANNELS);
+    for (uint16_t i = 0; i < 200; i += 3) {
+        webrtc_sctp_reset(r.conn.sctp, &i, 1, r.now);
+        run(&r, 5 * NS_PER_MS);
+    }
+    run(&r, NS_PER_S);
+    assert_false(agent_done(r.agent));
+    rogue_fini(&r);
+    assert_int_equal(pair_counter(&r.seen, "unknown-streams"), 200 - WEBRTC_DATA_RX_CHANNELS);
 }
 
 static void test_oversized_message(void **state)
@@ -248,10 +282,10 @@ static void test_stream_reset_out_of_the_blue(void **state)
 
     (void)state;
     rogue_init(&r, RECEIVER);
-    webrtc_sctp_reset(r.conn.sctp, 4, r.now);
+    reset_stream(&r, 4);
     run(&r, 500 * NS_PER_MS);
     open_channel(&r, 0);
-    webrtc_sctp_reset(r.conn.sctp, 0, r.now);
+    reset_stream(&r, 0);
     run(&r, 500 * NS_PER_MS);
     open_channel(&r, 0);
     assert_false(agent_done(r.agent));
@@ -299,7 +333,7 @@ static void test_sctp_garbage(void **state)
         run(&r, NS_PER_MS);
     }
     assert_false(agent_done(r.agent));
-    open_channel(&r, 0);
+    open_channel(&r, 2);
     assert_int_equal(r.messages, 2);
     rogue_fini(&r);
 }
@@ -419,6 +453,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_transfer),
         cmocka_unit_test(test_unknown_streams_and_payloads),
+        cmocka_unit_test(test_too_many_channels),
         cmocka_unit_test(test_oversized_message),
         cmocka_unit_test(test_stream_reset_out_of_the_blue),
         cmocka_unit_test(test_association_aborted),

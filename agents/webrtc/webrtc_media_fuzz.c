@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What an authenticated peer may put into RTP and RTCP, at both ends. The input is a series of
+/* What an authenticated peer may put into RTP and RTCP, at both ends; once as a peer of our own,
+ * once as one of another make, whose numbers are others. The input is a series of
  * { control, length, bytes }: control's low bits say RTP to the receiver (0, 1), RTCP to the
  * receiver (2) or RTCP to the sender (3); the others let time pass. RTP gets a header that fits
  * what came before, else hardly any packet would be one of a call. */
@@ -9,6 +10,10 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+#define FOREIGN_PAYLOAD_TYPE 120
+#define FOREIGN_RTX 121
+#define FOREIGN_TWCC_ID 5
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -34,11 +39,11 @@ static void send_media(struct ends *e)
 
 static void take_rtp(struct ends *e, bool again, const uint8_t *data, size_t len)
 {
-    uint8_t packet[300] = {0x90, PACKETIZER_PAYLOAD_TYPE};
+    uint8_t packet[300] = {0x90, e->tx.payload_type};
     uint32_t ssrc = e->tx.packetizer.ssrc;
 
     if (again) {
-        packet[1] = WEBRTC_MEDIA_RTX_PAYLOAD_TYPE;
+        packet[1] = e->tx.rtx.payload_type;
         ssrc = e->tx.rtx.ssrc;
     }
     for (int i = 0; i < 4; i++) {
@@ -87,16 +92,21 @@ static void feed(struct ends *e, const uint8_t *data, size_t size)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void call(bool foreign, const uint8_t *data, size_t size)
 {
     struct agent_config cfg = agent_config_default();
     struct agent_env env = {.seed = 1};
     struct ends *e = calloc(1, sizeof *e);
 
     cfg.media = 1;
+    cfg.webrtc_feedback_interval = foreign ? 20 * NS_PER_MS : NS_NEVER;
     if (!e || webrtc_media_tx_init(&e->tx, &cfg, &env, 16, 0) != 0 ||
         webrtc_media_rx_init(&e->rx, &cfg, NULL, 1, 0) != 0) {
         abort();
+    }
+    if (foreign) {
+        webrtc_media_tx_numbers(&e->tx, FOREIGN_PAYLOAD_TYPE, FOREIGN_RTX, FOREIGN_TWCC_ID);
+        webrtc_media_rx_foreign(&e->rx, FOREIGN_PAYLOAD_TYPE, FOREIGN_RTX, FOREIGN_TWCC_ID);
     }
     feed(e, data, size);
     playout_finish(e->rx.playout, e->now);
@@ -105,5 +115,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     webrtc_media_tx_fini(&e->tx);
     webrtc_media_rx_fini(&e->rx);
     free(e);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    call(false, data, size);
+    call(true, data, size);
     return 0;
 }

@@ -7,16 +7,33 @@
  * estimate. */
 #define QUEUE_TIME_MAX (2 * NS_PER_S)
 #define QUEUE_TIME_LEFT_MIN NS_PER_MS
+/* The paper's prototype: the limit of its estimate, pacing over estimate, burst in ticks. */
+#define PROTOTYPE_MAX_RATE (INT64_C(30) * 1000 * 1000)
+#define PROTOTYPE_PACING_PPM 1500000
+#define PROTOTYPE_BURST_TICKS 8
+
+static int start_controller(struct webrtc_media_tx *m, ns_t now)
+{
+    struct cc_config cfg = agent_media_limits(m->cfg);
+
+    if (m->ticking) {
+        cfg.max_rate = PROTOTYPE_MAX_RATE;
+        return cc_prototype_new(&m->cc, &cfg, now);
+    }
+    cfg.max_rate = agent_media_ip_rate(&m->packing, cfg.max_rate);
+    return cc_libwebrtc_new(&m->cc, &cfg, now);
+}
 
 int webrtc_media_rate_start(struct webrtc_media_tx *m, ns_t now)
 {
-    struct cc_config cfg = agent_media_limits(m->cfg);
     int rv;
 
-    cfg.max_rate = agent_media_ip_rate(&m->packing, cfg.max_rate);
-    rv = cc_libwebrtc_new(&m->cc, &cfg, now);
+    m->ticking = m->cfg->preset == AGENT_PRESET_PROTOTYPE;
+    rv = start_controller(m, now);
     if (rv == 0) {
         pacer_init(&m->pacer, m->cfg->start_rate, m->cfg->webrtc_pacing_burst, now);
+        tick_pacer_init(&m->tick_pacer, (int64_t)RTX_PACKET_BYTES_MAX, now);
+        tick_pacer_set_burst(&m->tick_pacer, PROTOTYPE_BURST_TICKS);
         webrtc_media_rate_update(m, now);
     }
     return rv;
@@ -63,12 +80,28 @@ static bps_t queue_rate(const struct webrtc_media_tx *m, ns_t now)
                    ns_max(QUEUE_TIME_MAX - waited, QUEUE_TIME_LEFT_MIN));
 }
 
+/* The prototype gives all of its estimate to the encoder, and packets' headers go on top. */
+static void update_ticking(struct webrtc_media_tx *m, ns_t now)
+{
+    bps_t target = cc_target(m->cc), pace = part(target, PROTOTYPE_PACING_PPM);
+
+    m->media_rate = agent_media_ip_rate(&m->packing, target);
+    encoder_set_target(m->encoder, target, now);
+    pacer_set_rate(&m->pacer, pace, now); /* for the records */
+    tick_pacer_set_rate(&m->tick_pacer, pace, now);
+    record_rate(m, target, now);
+}
+
 void webrtc_media_rate_update(struct webrtc_media_tx *m, ns_t now)
 {
     struct cc_probe probe;
     bps_t target, pace, least, drain;
 
     if (!m->cc) {
+        return;
+    }
+    if (m->ticking) {
+        update_ticking(m, now);
         return;
     }
     target = cc_target(m->cc);
@@ -95,4 +128,23 @@ void webrtc_media_rate_feedback(struct webrtc_media_tx *m, const struct rtcp_pac
         cc_on_feedback(m->cc, packets, n, m->rtt, now);
     }
     webrtc_media_rate_update(m, now);
+}
+
+bool webrtc_media_rate_allows(struct webrtc_media_tx *m, ns_t now)
+{
+    return m->ticking ? tick_pacer_allows(&m->tick_pacer, now) : pacer_next(&m->pacer) <= now;
+}
+
+ns_t webrtc_media_rate_next(const struct webrtc_media_tx *m)
+{
+    return m->ticking ? tick_pacer_next(&m->tick_pacer) : pacer_next(&m->pacer);
+}
+
+void webrtc_media_rate_sent(struct webrtc_media_tx *m, int64_t ip_bytes, ns_t now)
+{
+    if (m->ticking) {
+        tick_pacer_sent(&m->tick_pacer, ip_bytes - RATE_UDP_IP_OVERHEAD_BYTES, now);
+    } else {
+        pacer_sent(&m->pacer, ip_bytes, now);
+    }
 }

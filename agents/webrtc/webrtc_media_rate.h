@@ -12,5 +12,9 @@ void webrtc_media_rate_update(struct webrtc_media_tx *m, ns_t now);
 /* One transport-wide feedback packet. */
 void webrtc_media_rate_feedback(struct webrtc_media_tx *m, const struct rtcp_packet *feedback,
                                 ns_t now);
+/* May a packet leave now; when the next may (<= now: at once); one of ip_bytes has left. */
+bool webrtc_media_rate_allows(struct webrtc_media_tx *m, ns_t now);
+ns_t webrtc_media_rate_next(const struct webrtc_media_tx *m);
+void webrtc_media_rate_sent(struct webrtc_media_tx *m, int64_t ip_bytes, ns_t now);
 
 #endif

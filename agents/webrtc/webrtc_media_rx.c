@@ -12,6 +12,7 @@
 /* A key frame takes a while to come; libwebrtc asks no more often either. */
 #define PLI_INTERVAL (300 * NS_PER_MS)
 #define NACK_BATCH 128
+#define PROTOTYPE_FEEDBACK_INTERVAL (20 * NS_PER_MS)
 
 int webrtc_media_rx_init(struct webrtc_media_rx *r, const struct agent_config *cfg,
                          const struct record_sink *rec, uint32_t ssrc, ns_t now)
@@ -223,6 +224,9 @@ static ns_t feedback_interval(const struct webrtc_media_rx *r)
 {
     if (r->cfg->webrtc_feedback_interval != NS_NEVER) {
         return r->cfg->webrtc_feedback_interval;
+    }
+    if (r->cfg->preset == AGENT_PRESET_PROTOTYPE) {
+        return PROTOTYPE_FEEDBACK_INTERVAL;
     }
     return r->bandwidth ? twcc_interval(r->bandwidth) : TWCC_INTERVAL_DEFAULT;
 }

@@ -227,7 +227,7 @@ ns_t webrtc_media_tx_deadline(const struct webrtc_media_tx *m, ns_t now)
         t = ns_min(t, agent_media_next_step(m->cfg, m->steps_taken));
     }
     if (has_packet(m)) {
-        t = ns_min(t, ns_max(pacer_next(&m->pacer), now));
+        t = ns_min(t, ns_max(webrtc_media_rate_next(m), now));
     }
     return m->stopped ? t : ns_min(t, m->next_report);
 }
@@ -373,7 +373,7 @@ int webrtc_media_tx_poll(struct webrtc_media_tx *m, uint8_t *data, size_t cap, s
 {
     int n;
 
-    if (!has_packet(m) || pacer_next(&m->pacer) > now) {
+    if (!has_packet(m) || !webrtc_media_rate_allows(m, now)) {
         return 0;
     }
     *out = (struct webrtc_media_out){.seq = 0};
@@ -418,7 +418,7 @@ void webrtc_media_tx_sent(struct webrtc_media_tx *m, const struct webrtc_media_o
                    out->kind == WEBRTC_MEDIA_NEW, out->frame_offset_bytes, m->pacer.rate);
     }
     webrtc_sent_add(&m->sent, (int32_t)ip_bytes, datagram, probe, now);
-    pacer_sent(&m->pacer, (int64_t)ip_bytes, now);
+    webrtc_media_rate_sent(m, (int64_t)ip_bytes, now);
     cc_on_sent(m->cc, (int32_t)ip_bytes, now);
     m->last_sent = now;
     if (!m->paddable) {

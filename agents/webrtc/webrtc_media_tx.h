@@ -8,6 +8,7 @@
 #include "agents/agent_media.h"
 #include "agents/cc/cc.h"
 #include "agents/cc/pacer.h"
+#include "agents/cc/tick_pacer.h"
 #include "agents/media/encoder.h"
 #include "agents/media/packetizer.h"
 #include "agents/record/record.h"
@@ -69,6 +70,8 @@ struct webrtc_media_tx {
 
     struct cc *cc; /* NULL until the first frame is due */
     struct pacer pacer;
+    bool ticking; /* tick_pacer takes pacer's place */
+    struct tick_pacer tick_pacer;
     struct webrtc_sent sent;
     bps_t media_rate; /* IP level */
     bool paddable;    /* a media packet has been sent: probes may be filled up */

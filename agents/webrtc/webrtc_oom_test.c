@@ -5,9 +5,10 @@
 
 #include "agents/base/err.h"
 #include "agents/base/prng.h"
+#include "agents/webrtc/dcep.h"
 #include "agents/webrtc/webrtc_agent.h"
+#include "agents/webrtc/webrtc_channels.h"
 #include "agents/webrtc/webrtc_data_rx.h"
-#include "agents/webrtc/webrtc_data_tx.h"
 #include "agents/webrtc/webrtc_media_rx.h"
 #include "agents/webrtc/webrtc_media_tx.h"
 #include "agents/webrtc/webrtc_session.h"
@@ -85,15 +86,23 @@ static void test_media(void **state)
 static int data_body(void *ctx)
 {
     struct agent_config c = config(AGENT_ROLE_SENDER);
-    struct webrtc_data_tx tx;
+    struct webrtc_channels tx;
     struct webrtc_data_rx rx = {0};
-    int rv = webrtc_data_tx_init(&tx, &c, 1, NULL);
+    int rv;
 
     (void)ctx;
-    if (rv == 0) {
-        rv = webrtc_data_rx_init(&rx, NULL);
+    c.channels[1] = c.channels[0];
+    c.channels[1].order = AGENT_UNORDERED;
+    rv = webrtc_channels_init(&tx, &c, false, 1, NULL);
+    webrtc_data_rx_init(&rx, NULL);
+    for (uint16_t i = 0; rv == 0 && i < 2; i++) {
+        rv = webrtc_data_tx_prepare(&tx.channel[i], 0);
+        if (rv == 0) {
+            const struct webrtc_data_message *open = tx.channel[i].queue.head;
+            rv = webrtc_data_rx_message(&rx, i, DCEP_PPID_DCEP, open->data, open->bytes, 0);
+        }
     }
-    webrtc_data_tx_fini(&tx);
+    webrtc_channels_fini(&tx);
     webrtc_data_rx_fini(&rx);
     return rv;
 }

@@ -12,6 +12,8 @@
 #define HEADER_BYTES 12
 #define CHUNK_DATA 0
 #define CHUNK_SACK 3
+#define CHUNK_FORWARD_TSN 192
+#define FORWARD_TSN_BYTES 8 /* at least: RFC 3758 section 3.2 */
 #define DATA_CHUNK_BYTES 16
 #define DATA_LAST 0x01 /* E bit */
 #define STREAMS 1024
@@ -59,7 +61,6 @@ struct webrtc_sctp {
     /* what our DATA chunks and the peer's SACKs have told */
     bool tsn_seen;
     uint32_t tsn_sent, tsn_acked;
-    uint64_t written, left; /* messages written to their end, and seen leaving */
     struct webrtc_sctp_counters counters;
 
     uint8_t *message; /* received so far */
@@ -73,49 +74,43 @@ static bool after(uint32_t a, uint32_t b)
     return (int32_t)(a - b) > 0;
 }
 
-static void look_at_data(struct webrtc_sctp *s, const uint8_t *chunk)
+/* The highest number that a SACK may speak of. */
+static void note_tsn(struct webrtc_sctp *s, uint32_t tsn)
+{
+    if (!s->tsn_seen) {
+        s->tsn_seen = true;
+        s->tsn_acked = tsn - 1;
+    }
+    s->tsn_sent = tsn;
+}
+
+static void look_at_data(struct webrtc_sctp *s, const uint8_t *chunk, size_t size)
 {
     struct buf_reader r = buf_reader_init(chunk + 4, DATA_CHUNK_BYTES - 4);
-    uint32_t tsn = buf_get_u32(&r), ppid;
-    uint16_t stream = buf_get_u16(&r);
+    struct webrtc_sctp_sent part = {.tsn = buf_get_u32(&r)};
 
-    buf_get_u16(&r);
-    ppid = buf_get_u32(&r);
+    part.stream = buf_get_u16(&r);
+    part.bytes = size - DATA_CHUNK_BYTES;
+    part.last = chunk[1] & DATA_LAST;
     s->counters.data_chunks++;
-    if (s->tsn_seen && !after(tsn, s->tsn_sent)) {
+    if (s->tsn_seen && !after(part.tsn, s->tsn_sent)) {
         s->counters.data_chunks_repeated++;
         return;
     }
-    if (!s->tsn_seen) {
-        s->tsn_acked = tsn - 1;
-    }
-    s->tsn_seen = true;
-    s->tsn_sent = tsn;
-    if (chunk[1] & DATA_LAST) {
-        s->left++;
-        s->cfg.message_sent(s->cfg.ctx, stream, ppid);
-    }
+    note_tsn(s, part.tsn);
+    s->cfg.sent(s->cfg.ctx, &part);
 }
 
-/* Calls with every whole chunk of type; returns the user bytes of DATA chunks. */
-static size_t walk(struct webrtc_sctp *s, const uint8_t *data, size_t len, uint8_t type,
-                   void (*found)(struct webrtc_sctp *, const uint8_t *))
+/* What is given up before it has left gets numbers, too. */
+static void look_at_forward(struct webrtc_sctp *s, const uint8_t *chunk)
 {
-    size_t user = 0, at = HEADER_BYTES;
+    struct buf_reader r = buf_reader_init(chunk + 4, 4);
+    uint32_t tsn = buf_get_u32(&r);
 
-    while (at + 4 <= len) {
-        const uint8_t *chunk = data + at;
-        size_t size = (size_t)chunk[2] << 8 | chunk[3];
-        if (size < 4 || at + size > len) {
-            break;
-        }
-        if (chunk[0] == type && size >= DATA_CHUNK_BYTES) {
-            found(s, chunk);
-            user += size - DATA_CHUNK_BYTES;
-        }
-        at += (size + 3) & ~(size_t)3;
+    s->counters.forward_tsns++;
+    if (!s->tsn_seen || after(tsn, s->tsn_sent)) {
+        note_tsn(s, tsn);
     }
-    return type == CHUNK_DATA ? user : 0;
 }
 
 static void look_at_sack(struct webrtc_sctp *s, const uint8_t *chunk)
@@ -128,12 +123,37 @@ static void look_at_sack(struct webrtc_sctp *s, const uint8_t *chunk)
     }
 }
 
+/* Looks at every whole chunk; ours say what is sent, the peer's what has come. Returns the user
+ * bytes of ours. */
+static size_t walk(struct webrtc_sctp *s, const uint8_t *data, size_t len, bool ours)
+{
+    size_t user = 0, at = HEADER_BYTES;
+
+    while (at + 4 <= len) {
+        const uint8_t *chunk = data + at;
+        size_t size = (size_t)chunk[2] << 8 | chunk[3];
+        if (size < 4 || at + size > len) {
+            break;
+        }
+        if (ours && chunk[0] == CHUNK_DATA && size >= DATA_CHUNK_BYTES) {
+            look_at_data(s, chunk, size);
+            user += size - DATA_CHUNK_BYTES;
+        } else if (ours && chunk[0] == CHUNK_FORWARD_TSN && size >= FORWARD_TSN_BYTES) {
+            look_at_forward(s, chunk);
+        } else if (!ours && chunk[0] == CHUNK_SACK && size >= DATA_CHUNK_BYTES) {
+            look_at_sack(s, chunk);
+        }
+        at += (size + 3) & ~(size_t)3;
+    }
+    return user;
+}
+
 static void send_cb(void *ctx, const uint8_t *data, size_t len)
 {
     struct webrtc_sctp *s = ctx;
 
     s->counters.packets_sent++;
-    s->cfg.send(s->cfg.ctx, data, len, walk(s, data, len, CHUNK_DATA, look_at_data));
+    s->cfg.send(s->cfg.ctx, data, len, walk(s, data, len, true));
 }
 
 /* ---- what the socket reports ---- */
@@ -184,6 +204,10 @@ static void on_notification(struct webrtc_sctp *s, const void *data, size_t len)
     } else if (n->sn_header.sn_type == SCTP_STREAM_RESET_EVENT &&
                len >= sizeof n->sn_strreset_event) {
         on_reset(s, &n->sn_strreset_event, n->sn_header.sn_length);
+    } else if (n->sn_header.sn_type == SCTP_SEND_FAILED_EVENT &&
+               len >= sizeof n->sn_send_failed_event) {
+        const struct sctp_sndinfo *info = &n->sn_send_failed_event.ssfe_info;
+        s->cfg.given_up(s->cfg.ctx, info->snd_sid, info->snd_context);
     }
 }
 
@@ -248,7 +272,8 @@ static bool set_flag(struct webrtc_sctp *s, int option, uint32_t value)
 
 static bool set_events(struct webrtc_sctp *s)
 {
-    static const uint16_t types[] = {SCTP_ASSOC_CHANGE, SCTP_STREAM_RESET_EVENT};
+    static const uint16_t types[] = {SCTP_ASSOC_CHANGE, SCTP_STREAM_RESET_EVENT,
+                                     SCTP_SEND_FAILED_EVENT};
     bool ok = true;
 
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
@@ -390,7 +415,7 @@ void webrtc_sctp_recv(struct webrtc_sctp *s, const uint8_t *data, size_t len, ns
         return;
     }
     s->counters.packets_received++;
-    walk(s, data, len, CHUNK_SACK, look_at_sack);
+    walk(s, data, len, false);
     before = webrtc_sctp_lib_enter(&s->port, now);
     usrsctp_conninput(webrtc_sctp_lib_addr(&s->port), data, len, 0);
     webrtc_sctp_lib_leave(before);
@@ -408,10 +433,14 @@ void webrtc_sctp_expire(struct webrtc_sctp *s, ns_t now)
     }
 }
 
-int webrtc_sctp_write(struct webrtc_sctp *s, uint16_t stream, uint32_t ppid, const uint8_t *data,
-                      size_t len, ns_t now)
+int webrtc_sctp_send(struct webrtc_sctp *s, const struct webrtc_sctp_message *m,
+                     const uint8_t *data, size_t len, ns_t now)
 {
-    struct sctp_sndinfo info = {.snd_sid = stream, .snd_ppid = htonl(ppid), .snd_flags = SCTP_EOR};
+    struct sctp_sendv_spa spa = {.sendv_flags = SCTP_SEND_SNDINFO_VALID,
+                                 .sendv_sndinfo = {.snd_sid = m->stream,
+                                                   .snd_ppid = htonl(m->ppid),
+                                                   .snd_flags = SCTP_EOR,
+                                                   .snd_context = m->context}};
     struct webrtc_sctp_before before;
     ssize_t n;
     int rv;
@@ -419,34 +448,51 @@ int webrtc_sctp_write(struct webrtc_sctp *s, uint16_t stream, uint32_t ppid, con
     if (s->over || !s->socket) {
         return ERR_OS;
     }
+    if (m->unordered) {
+        spa.sendv_sndinfo.snd_flags |= SCTP_UNORDERED;
+    }
+    if (m->limited || m->timed) {
+        spa.sendv_flags |= SCTP_SEND_PRINFO_VALID;
+        spa.sendv_prinfo.pr_policy = m->timed ? SCTP_PR_SCTP_TTL : SCTP_PR_SCTP_RTX;
+        spa.sendv_prinfo.pr_value = m->limit;
+    }
     before = webrtc_sctp_lib_enter(&s->port, now);
-    n = usrsctp_sendv(s->socket, data, len, NULL, 0, &info, sizeof info, SCTP_SENDV_SNDINFO, 0);
+    n = usrsctp_sendv(s->socket, data, len, NULL, 0, &spa, sizeof spa, SCTP_SENDV_SPA, 0);
     rv = n >= 0 ? (int)n : errno == EWOULDBLOCK || errno == ENOBUFS ? 0 : ERR_OS;
     webrtc_sctp_lib_leave(before);
-    s->written += rv == (int)len;
     return rv;
 }
 
-void webrtc_sctp_reset(struct webrtc_sctp *s, uint16_t stream, ns_t now)
+int webrtc_sctp_write(struct webrtc_sctp *s, uint16_t stream, uint32_t ppid, const uint8_t *data,
+                      size_t len, ns_t now)
+{
+    const struct webrtc_sctp_message m = {.stream = stream, .ppid = ppid};
+
+    return webrtc_sctp_send(s, &m, data, len, now);
+}
+
+int webrtc_sctp_reset(struct webrtc_sctp *s, const uint16_t *streams, size_t count, ns_t now)
 {
     union {
         struct sctp_reset_streams request;
-        uint8_t room[sizeof(struct sctp_reset_streams) + sizeof(uint16_t)];
+        uint8_t room[sizeof(struct sctp_reset_streams) + WEBRTC_SCTP_RESET_MAX * sizeof(uint16_t)];
     } u;
+    size_t len = sizeof(struct sctp_reset_streams) + count * sizeof streams[0];
     struct webrtc_sctp_before before;
+    bool ok;
 
-    if (!s->socket) {
-        return;
+    if (!s->socket || count > WEBRTC_SCTP_RESET_MAX) {
+        return ERR_AGAIN;
     }
     memset(&u, 0, sizeof u);
     u.request.srs_assoc_id = SCTP_ALL_ASSOC;
     u.request.srs_flags = SCTP_STREAM_RESET_OUTGOING;
-    u.request.srs_number_streams = 1;
-    memcpy(u.room + sizeof(struct sctp_reset_streams), &stream, sizeof stream);
+    u.request.srs_number_streams = (uint16_t)count;
+    memcpy(u.room + sizeof(struct sctp_reset_streams), streams, count * sizeof streams[0]);
     before = webrtc_sctp_lib_enter(&s->port, now);
-    set(s, IPPROTO_SCTP, SCTP_RESET_STREAMS, &u,
-        sizeof(struct sctp_reset_streams) + sizeof(uint16_t));
+    ok = set(s, IPPROTO_SCTP, SCTP_RESET_STREAMS, &u, len);
     webrtc_sctp_lib_leave(before);
+    return ok ? 0 : ERR_AGAIN;
 }
 
 bool webrtc_sctp_up(const struct webrtc_sctp *s)
@@ -464,9 +510,9 @@ bool webrtc_sctp_breach(const struct webrtc_sctp *s)
     return s->breach;
 }
 
-bool webrtc_sctp_drained(const struct webrtc_sctp *s)
+bool webrtc_sctp_acked(const struct webrtc_sctp *s, uint32_t tsn)
 {
-    return s->left == s->written && (!s->tsn_seen || s->tsn_acked == s->tsn_sent);
+    return s->tsn_seen && !after(tsn, s->tsn_acked);
 }
 
 void webrtc_sctp_counters(const struct webrtc_sctp *s, struct webrtc_sctp_counters *out)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A peer's description, as an offer to a sender or receiver and as an answer: what we say to it
- * must be a description again, with a section for each of the offer's. */
+/* A peer's description, as an offer to a sender or receiver and as an answer to an offer of ours:
+ * what we say to it must be a description again, with a section for each of the offer's. */
 #include "agents/webrtc/webrtc_session.h"
+
+#include "agents/base/err.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +22,26 @@ static void check_answer(const char *offer, size_t len, const char *text, int n)
     }
     free(s);
     free(theirs);
+}
+
+/* What we offer ourselves, and that nothing is said without an address to be found at. */
+static void check_offer(struct webrtc_session_self self, char *text, size_t cap)
+{
+    struct sdp *s = malloc(sizeof *s);
+    struct webrtc_session session;
+    struct message message;
+    int n = webrtc_session_offer(&self, text, cap);
+
+    if (!s || n <= 0 || sdp_parse(s, text, (size_t)n, &message) || !s->ice_lite ||
+        s->media_count != (size_t)self.media + self.data) {
+        abort();
+    }
+    free(s);
+    self.local.family = 0;
+    if (webrtc_session_offer(&self, text, cap) != ERR_CONFIG ||
+        webrtc_session_answer(&self, "", 0, text, cap, &session, &message) != ERR_CONFIG) {
+        abort();
+    }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -41,7 +63,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                            .local = {.family = 4, .ip = {192, 0, 2, 1}, .port = 9},
                                            .ssrc = 1,
                                            .rtx_ssrc = 2};
-        int n = webrtc_session_answer(&self, theirs, size, text, sizeof text, &session, &message);
+        int n;
+
+        check_offer(self, text, sizeof text);
+        n = webrtc_session_answer(&self, theirs, size, text, sizeof text, &session, &message);
 
         if (n > 0) {
             check_answer(theirs, size, text, n);

@@ -66,7 +66,8 @@ size_t scenario_files(const struct scenario *s)
     size_t n = 0;
 
     for (size_t i = 0; i < AGENT_CHANNELS_MAX; i++)
-        n += s->channels[i].kind == AGENT_DATA_FILE && s->channels[i].lifetime == NS_NEVER;
+        n += s->channels[i].kind == AGENT_DATA_FILE && s->channels[i].lifetime == NS_NEVER &&
+             s->channels[i].retransmits == NS_NEVER;
     return n;
 }
 

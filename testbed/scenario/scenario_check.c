@@ -10,7 +10,7 @@
 /* The kernel's tbf keeps its limit in 32 bits; a gigabyte leaves room for its arithmetic. */
 #define QUEUE_BYTES_MAX INT64_C(1000000000)
 /* What a WebRTC peer takes that says nothing else (RFC 8841 section 6.1). */
-#define WEBRTC_MESSAGE_BYTES_MAX 65536
+#define WEBRTC_MESSAGE_BYTES_MAX (256 * 1024)
 
 static void reset_group(struct scenario *s, const char *group)
 {
@@ -128,12 +128,6 @@ static void report_channel(size_t i, const struct complaint *c, scenario_check_r
     report(ctx, key, other, message);
 }
 
-/* What only the QUIC agent does. */
-static bool needs_quic(const struct agent_channel *d, size_t i)
-{
-    return i > 0 || d->order != AGENT_ORDERED || d->lifetime != NS_NEVER || d->interval != 0;
-}
-
 static void check_channel(const struct scenario *s, size_t i, scenario_check_report *report,
                           void *ctx)
 {
@@ -148,16 +142,23 @@ static void check_channel(const struct scenario *s, size_t i, scenario_check_rep
         gap = {"size", "data.size",
                " makes a data flow without the one before it; allowed: "
                "data, data2, ... without a gap"},
-        stack = {"size", "stack",
-                 " makes a data flow that only stack quic has: several, "
-                 "unordered, with a lifetime or an interval"};
+        size = {"message-size", "stack",
+                " is above 256KiB; allowed with stack webrtc: up to 256KiB"},
+        counted = {"retransmits", "stack",
+                   " is one of stack webrtc; allowed with stack quic: never, and a lifetime"},
+        limits = {"retransmits", ".lifetime",
+                  " and a lifetime exclude each other (RFC 8832); allowed: one of them"};
     const struct agent_channel *d = &s->channels[i];
     bool file = d->kind == AGENT_DATA_FILE;
 
     if (i > 0 && s->channels[i - 1].kind == AGENT_DATA_NONE)
         report_channel(i, &gap, report, ctx);
-    if (s->stack != AGENT_STACK_QUIC && needs_quic(d, i))
-        report_channel(i, &stack, report, ctx);
+    if (s->stack == AGENT_STACK_WEBRTC && d->message_bytes > WEBRTC_MESSAGE_BYTES_MAX)
+        report_channel(i, &size, report, ctx);
+    if (s->stack == AGENT_STACK_QUIC && d->retransmits != NS_NEVER)
+        report_channel(i, &counted, report, ctx);
+    else if (d->retransmits != NS_NEVER && d->lifetime != NS_NEVER)
+        report_channel(i, &limits, report, ctx);
     if (file && d->stop != NS_NEVER)
         report_channel(i, &file_stop, report, ctx);
     else if (d->stop <= d->start)
@@ -170,12 +171,10 @@ static void check_channel(const struct scenario *s, size_t i, scenario_check_rep
 
 static void check_webrtc(const struct scenario *s, scenario_check_report *report, void *ctx)
 {
-    if (s->preset != AGENT_PRESET_LIBWEBRTC)
+    if (s->preset != AGENT_PRESET_LIBWEBRTC && s->preset != AGENT_PRESET_PROTOTYPE)
         report(ctx, "preset", "stack",
-               "preset is one of stack quic; allowed with stack webrtc: libwebrtc");
-    if (s->data != AGENT_DATA_NONE && s->data_message_bytes > WEBRTC_MESSAGE_BYTES_MAX)
-        report(ctx, "data.message-size", "stack",
-               "data.message-size is above 64KiB; allowed with stack webrtc: up to 64KiB");
+               "preset is one of the QUIC library, for both flows together; allowed with stack "
+               "webrtc, where data has SCTP's own: libwebrtc, prototype");
 }
 
 void scenario_check(const struct scenario *s, scenario_check_report *report, void *ctx)

@@ -33,6 +33,9 @@
         {ROW(group ".lifetime", TIME, channels[n].lifetime, "never"), .min = NS_PER_MS,            \
          .max = DAY, .never = "never",                                                             \
          .help = "a message older than this is given up; never: all arrive"},                      \
+        {ROW(group ".retransmits", COUNT, channels[n].retransmits, "never"), .max = 65535,         \
+         .never = "never",                                                                         \
+         .help = "stack webrtc: a message lost more often is given up; never: all arrive"},        \
     {                                                                                              \
         ROW(group ".interval", TIME, channels[n].interval, "0s"),                                  \
             .max = DAY, .help = "from message to message; 0s: as fast as the path takes them"      \

@@ -70,6 +70,7 @@ static const struct {
     {"data.priority", "512"},
     {"data.order", "unordered"},
     {"data.lifetime", "250ms"},
+    {"data.retransmits", "1"},
     {"data.interval", "20ms"},
     {"data2.size", "endless"},
     {"data2.start", "2s"},
@@ -77,6 +78,7 @@ static const struct {
     {"data2.priority", "1002"},
     {"data2.order", "unordered"},
     {"data2.lifetime", "2s"},
+    {"data2.retransmits", "2"},
     {"data2.interval", "2ms"},
     {"data2.stop", "9s"},
     {"data3.size", "endless"},
@@ -85,6 +87,7 @@ static const struct {
     {"data3.priority", "1003"},
     {"data3.order", "unordered"},
     {"data3.lifetime", "3s"},
+    {"data3.retransmits", "3"},
     {"data3.interval", "3ms"},
     {"data3.stop", "9s"},
     {"data4.size", "endless"},
@@ -93,6 +96,7 @@ static const struct {
     {"data4.priority", "1004"},
     {"data4.order", "unordered"},
     {"data4.lifetime", "4s"},
+    {"data4.retransmits", "4"},
     {"data4.interval", "4ms"},
     {"data4.stop", "9s"},
     {"duration", "86400s"},
@@ -132,6 +136,14 @@ static void assert_same(const struct scenario *a, const struct scenario *b)
     assert_true(a->path_loss == b->path_loss);
 }
 
+/* Takes back what cannot be together with the rest. */
+static void make_possible(struct scenario *s)
+{
+    s->preset = AGENT_PRESET_PROTOTYPE; /* of those that both stacks have */
+    for (size_t i = 0; i < AGENT_CHANNELS_MAX; i++)
+        *(i % 2 ? &s->channels[i].lifetime : &s->channels[i].retransmits) = NS_NEVER;
+}
+
 static void test_every_key_round_trips(void **state)
 {
     const struct scenario defaults = scenario_default();
@@ -152,7 +164,7 @@ static void test_every_key_round_trips(void **state)
         if (k->type != SCENARIO_KEY_WORD || k->words[1])
             assert_false(scenario_key_equal(&s, &defaults, k));
     }
-    s.stack = AGENT_STACK_QUIC; /* the only one that has several data flows */
+    make_possible(&s);
     text = printed(&s);
     p = parsed(text);
     s.path_queue_time = rate_duration(s.path_rate, s.path_queue_bytes);
@@ -187,6 +199,8 @@ static void test_single_keys_round_trip(void **state)
         struct plan *p;
 
         s.media = true;
+        if (!strcmp(scenario_key_leaf(k), "retransmits"))
+            s.stack = AGENT_STACK_WEBRTC;
         set_flows(&s, k);
         scenario_key_set(&s, scenario_key_find("media.min-rate"), "1kbit", message,
                          sizeof(message));
@@ -262,7 +276,7 @@ static void test_agents_accept(void **state)
     for (size_t i = 0; i < COUNT(others); i++)
         scenario_key_set(&s, scenario_key_find(others[i].key), others[i].value, message,
                          sizeof(message));
-    s.stack = AGENT_STACK_QUIC;
+    make_possible(&s);
     c = scenario_agent_config(&s, AGENT_ROLE_SENDER);
     assert_int_equal(agent_config_check(&c, message, sizeof(message)), 0);
     assert_non_null(f);
