@@ -69,6 +69,12 @@ const struct record_schema record_schemas[RECORD_KINDS] = {
                      1,
                      {"time_ns", "in_packets", "in_bytes", "out_packets", "out_bytes",
                       "queue_drops", "loss_drops", "backlog_max_bytes"}},
+    [RECORD_CAPACITY] = {"capacity",
+                         "the testbed changed the bottleneck's rate, both directions alike; "
+                         "queue_bytes is the limit set with it, begin_ns and end_ns are before and "
+                         "after the change, which was due at time_ns",
+                         0,
+                         {"time_ns", "rate_bps", "queue_bytes", "begin_ns", "end_ns"}},
     [RECORD_EVENT] = {"event", "something that happens once or rarely", 1, {"time_ns", "value"}},
     [RECORD_COUNTER] = {"counter", "final value of a named counter", 1, {"value"}},
 };

@@ -29,6 +29,7 @@ static const struct {
     {RUN_RECEIVER, RECORD_FREEZE, false, false},
     {RUN_RECEIVER, RECORD_MESSAGE_RECEIVED, false, false},
     {RUN_RECEIVER, RECORD_FILE, false, false},
+    {RUN_TESTBED, RECORD_CAPACITY, false, false},
 };
 
 static int load_tables(struct run_data *d, const char *dir, struct fault *f)
@@ -53,7 +54,8 @@ static int load_tables(struct run_data *d, const char *dir, struct fault *f)
             return fault_set(f, ERR_MALFORMED, "%s: missing, but the run says it is valid", path);
         }
     }
-    return 0;
+    return link_rate_init(&d->link_rate, d->info.rate_bps, &d->tables[RUN_TESTBED][RECORD_CAPACITY],
+                          f);
 }
 
 static int index_digests(struct join *j, const struct capture_trace *t)
@@ -294,6 +296,7 @@ void run_data_fini(struct run_data *d)
     free(d->sent.times);
     join_fini(&d->received.rows);
     free(d->received.times);
+    link_rate_fini(&d->link_rate);
     run_info_fini(&d->info);
     *d = (struct run_data){0};
 }

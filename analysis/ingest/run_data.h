@@ -7,6 +7,7 @@
 #include "agents/base/ns.h"
 #include "analysis/ingest/fault.h"
 #include "analysis/ingest/join.h"
+#include "analysis/ingest/link_rate.h"
 #include "analysis/ingest/run_info.h"
 #include "analysis/ingest/table.h"
 
@@ -40,6 +41,7 @@ struct run_numbers {
 
 struct run_data {
     struct run_info info;
+    struct link_rate link_rate;
     struct table tables[RUN_AGENTS][RECORD_KINDS];
     struct run_trace forward, reverse;
     struct run_numbers sent, received; /* forward packets at the sender, at the receiver */

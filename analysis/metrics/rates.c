@@ -88,10 +88,10 @@ static void put_window(const struct run_data *d, const struct media *m, const st
                        8 * media_bytes(&d->forward, start, end) / seconds);
         metric_set_put(out, "media_goodput_bps", id, 8 * delivered_bytes(m, start, end) / seconds);
     }
-    if (d->info.rate_bps > 0) {
+    if (d->link_rate.schedule.count) {
         metric_set_put(out, "link_utilisation_ratio", id,
                        8 * link_bytes(&d->forward, start, end) /
-                           ((double)d->info.rate_bps * seconds));
+                           rate_schedule_bits(&d->link_rate.schedule, start, end));
     }
     if (forward > 0) {
         metric_set_put(out, "feedback_overhead_ratio", id,
@@ -142,9 +142,11 @@ static double ramp_up_s(const struct run_data *d)
     const struct table *t = &d->tables[RUN_SENDER][RECORD_RATE];
     const int64_t *time = table_column(t, "time_ns"), *target = table_column(t, "target_bps");
 
-    for (size_t i = 0; i < t->rows && d->info.rate_bps > 0; i++) {
+    for (size_t i = 0; i < t->rows && d->link_rate.schedule.count; i++) {
         if (target[i] != RECORD_NONE &&
-            (double)target[i] >= RATES_RAMP_UP_RATIO * (double)d->info.rate_bps) {
+            (double)target[i] >=
+                RATES_RAMP_UP_RATIO *
+                    (double)rate_schedule_at(&d->link_rate.schedule, ns_max(time[i], 0))) {
             return ns_to_s(time[i]);
         }
     }

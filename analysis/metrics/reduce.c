@@ -102,6 +102,22 @@ static json_t *steps_json(const struct reduction *r)
     return a;
 }
 
+/* The link's rate where it changed in the run, else an empty list. */
+static json_t *link_rate_json(const struct reduction *r)
+{
+    const struct rate_schedule *s = &r->data.link_rate.schedule;
+    json_t *a = json_array();
+
+    for (size_t i = 0; a && s->count > 1 && i < s->count; i++) {
+        if (json_array_append_new(a, json_pack("{s:f,s:I}", "time_s", ns_to_s(s->steps[i].at),
+                                               "bps", (json_int_t)s->steps[i].rate))) {
+            json_decref(a);
+            return NULL;
+        }
+    }
+    return a;
+}
+
 static json_t *document(const struct reduction *r)
 {
     json_t *doc = json_object(), *invalid;
@@ -117,6 +133,7 @@ static json_t *document(const struct reduction *r)
     rc |= json_object_set_new(doc, "invalid", invalid);
     rc |= json_object_set_new(doc, "windows", windows_json(&r->windows));
     rc |= json_object_set_new(doc, "steps", steps_json(r));
+    rc |= json_object_set_new(doc, "link_rate", link_rate_json(r));
     rc |= json_object_set_new(doc, "counts", counts_json(r));
     rc |= json_object_set(doc, "metrics", r->metrics.root);
     rc |= json_object_set_new(doc, "media_after_bps", after_json(&r->metrics));

@@ -209,6 +209,35 @@ static void test_ideal_follows_the_share(void **state)
     assert_int_equal(json_integer_value(json_object_get(json_array_get(steps, 2), "value")), 1000);
 }
 
+/* 1 Mbit/s, which becomes 2 Mbit/s a second after the transfer has begun. */
+static void test_the_link_rate_changes(void **state)
+{
+    static const char header[] = "time_ns,rate_bps,queue_bytes,begin_ns,end_ns\n";
+    struct fixture *x = *state;
+    struct run_folder r = {0};
+    struct fault f = {{0}};
+    json_t *rates;
+    char text[200];
+
+    hand_run_write(x->parent, "r-1", "{}", "[]");
+    snprintf(r.dir, sizeof r.dir, "%.500s/r-1", x->parent);
+    snprintf(text, sizeof text, "%s3000000000,2000000,75000,3000000100,3000000200\n", header);
+    run_folder_text(&r, "testbed.capacity.csv", text);
+    assert_int_equal(reduce_run(x->run, &x->doc, &f), 0);
+    expects("link_utilisation_ratio", "during", (7 * 1074 + 100 * 1072) * 8 / (1e6 + 3 * 2e6));
+    /* 857,600 bit from 2 s on: 500,000 by 3 s, the rest at 1 Mbit/s */
+    expects("file_time_ratio", "whole", 4 / 1.3576);
+    rates = json_object_get(x->doc, "link_rate");
+    assert_int_equal(json_array_size(rates), 2);
+    assert_int_equal(json_integer_value(json_object_get(json_array_get(rates, 0), "bps")), 1000000);
+    assert_int_equal(json_integer_value(json_object_get(json_array_get(rates, 1), "bps")), 2000000);
+
+    snprintf(text, sizeof text, "%s3000000000,2000000,1,2,3\n3000000000,1000000,1,2,3\n", header);
+    run_folder_text(&r, "testbed.capacity.csv", text);
+    assert_int_equal(reduce_run(x->run, NULL, &f), ERR_MALFORMED);
+    assert_non_null(strstr(f.text, "testbed.capacity.csv:3: time_ns does not ascend"));
+}
+
 static void test_shared_packet_is_split_by_frame_bytes(void **state)
 {
     struct fixture *x = *state;
@@ -464,6 +493,7 @@ int main(void)
         TEST(test_quality),
         TEST(test_transfer),
         TEST(test_ideal_follows_the_share),
+        TEST(test_the_link_rate_changes),
         TEST(test_shared_packet_is_split_by_frame_bytes),
         TEST(test_reasons),
         TEST(test_empty_run),

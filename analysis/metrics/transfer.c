@@ -11,18 +11,18 @@
 /* The event that media's share has changed; its value is the new one, in 1e-6. */
 #define EVENT_SHARE "step-share-ppm"
 
-/* How long bits take from start on with what media's share, which may change, leaves of the rate.
- */
+/* How long bits take from start on with what media's share, which may change, leaves of the rate,
+ * which may as well. */
 static double drain_s(const struct run_data *d, double bits, ns_t start)
 {
     const struct table *events = &d->tables[RUN_SENDER][RECORD_EVENT];
     const int64_t *time = table_column(events, "time_ns"), *value = table_column(events, "value");
-    double share = d->info.has_media ? d->info.share : 0, seconds = 0;
-    double rate = (double)d->info.rate_bps;
+    const struct rate_schedule *rate = &d->link_rate.schedule;
+    double share = d->info.has_media ? d->info.share : 0;
     ns_t at = start;
 
     for (size_t i = 0; i < events->rows && d->info.has_media; i++) {
-        double span = ns_to_s(ns_max(time[i], at) - at), room = (1 - share) * rate * span;
+        double room = (1 - share) * rate_schedule_bits(rate, at, ns_max(time[i], at));
 
         if (strcmp(events->names[i], EVENT_SHARE) != 0) {
             continue;
@@ -31,11 +31,10 @@ static double drain_s(const struct run_data *d, double bits, ns_t start)
             break;
         }
         bits -= room;
-        seconds += span;
         at = ns_max(time[i], at);
         share = (double)value[i] / 1e6;
     }
-    return share < 1 ? seconds + bits / ((1 - share) * rate) : NAN;
+    return share < 1 ? ns_to_s(rate_schedule_end(rate, at, bits / (1 - share)) - start) : NAN;
 }
 
 double transfer_ideal_s(const struct run_data *d, ns_t start)
@@ -51,7 +50,7 @@ double transfer_ideal_s(const struct run_data *d, ns_t start)
             full = p;
         }
     }
-    if (!full || d->info.data_bytes <= 0 || d->info.rate_bps <= 0) {
+    if (!full || d->info.data_bytes <= 0 || !d->link_rate.schedule.count) {
         return NAN;
     }
     expansion = (full->ip_bytes + RATE_ETHERNET_OVERHEAD_BYTES) / (double)full->data_bytes;

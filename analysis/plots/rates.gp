@@ -10,7 +10,7 @@ if (capacity > 0) {
 } else {
     set yrange [0:*]
 }
-plot (capacity > 0 ? capacity : NaN) with lines lc rgb black lw 1.5 dt 2 title 'link rate', \
+plot $link using 1:(capacity > 0 ? $2 : NaN) with steps lc rgb black lw 1.5 dt 2 title 'link rate', \
     series('rate') using 1:($5 / 1e6) with lines lc rgb green lw 1.5 dt (4,3) title 'target', \
     '' using 1:($3 / 1e6) with lines lc rgb orange lw 2 dt (12,4) title 'data', \
     '' using 1:($2 / 1e6) with lines lc rgb blue lw 2.5 dt 1 title 'media', \

@@ -11,7 +11,8 @@ if (capacity > 0) {
 }
 set boxwidth 0.6
 plot $after using 1:2 with boxes fc rgb blue fs solid 0.6 noborder title 'media', \
-    (capacity > 0 ? capacity : NaN) with lines lc rgb black lw 1.5 dt 2 title 'link rate', \
+    (capacity > 0 && link_steps == 0 ? capacity : NaN) with lines lc rgb black lw 1.5 dt 2 \
+        title (link_steps == 0 ? 'link rate' : ''), \
     (media_before > 0 ? media_before : NaN) with lines lc rgb green lw 2 dt (4,3) \
         title (media_before > 0 ? 'mean before transfer' : ''), \
     (media_during > 0 ? media_during : NaN) with lines lc rgb vermillion lw 2 dt (12,4) \

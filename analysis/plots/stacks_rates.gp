@@ -15,7 +15,7 @@ set tmargin at screen 0.915
 set bmargin at screen 0.545
 set format x ''
 set ylabel 'media (Mbit/s)'
-plot (capacity > 0 ? capacity : NaN) with lines lc rgb black lw 1.5 dt 3 title 'link rate', \
+plot $link using 1:(capacity > 0 ? $2 : NaN) with steps lc rgb black lw 1.5 dt 3 title 'link rate', \
     series('rate') using 1:($2 / 1e6) with lines lc rgb vermillion lw 2 dt (10,4) title stack, \
     other_series('rate') using 1:($2 / 1e6) with lines lc rgb blue lw 3 dt 1 title other_stack
 set tmargin at screen 0.495
@@ -24,7 +24,7 @@ set format x
 unset key
 set xlabel 'time since start of run (s)'
 set ylabel 'data (Mbit/s)'
-plot (capacity > 0 ? capacity : NaN) with lines lc rgb black lw 1.5 dt 3, \
+plot $link using 1:(capacity > 0 ? $2 : NaN) with steps lc rgb black lw 1.5 dt 3, \
     series('rate') using 1:($3 / 1e6) with lines lc rgb vermillion lw 2 dt (10,4), \
     other_series('rate') using 1:($3 / 1e6) with lines lc rgb blue lw 3 dt 1
 unset multiplot

@@ -157,6 +157,30 @@ static void put_steps(FILE *f, const json_t *doc)
     fprintf(f, "\nEND\nsteps = %zu\n", json_array_size(steps));
 }
 
+/* The link's rate over time as a table of steps, the end of the run as the last, and the highest.
+ */
+static void put_capacity(FILE *f, const json_t *doc)
+{
+    json_t *path = json_object_get(doc, "path"), *whole, *step;
+    double rate = json_number_value(json_object_get(path, "rate_bps")) / 1e6, most = rate;
+    size_t i;
+
+    whole = json_object_get(json_object_get(doc, "windows"), "whole");
+    fprintf(f, "$link << END\ntime,rate\n0,%.6f\n", rate);
+    json_array_foreach(json_object_get(doc, "link_rate"), i, step)
+    {
+        if (i == 0) {
+            continue;
+        }
+        rate = json_number_value(json_object_get(step, "bps")) / 1e6;
+        most = rate > most ? rate : most;
+        fprintf(f, "%.6f,%.6f\n", json_number_value(json_object_get(step, "time_s")), rate);
+    }
+    fprintf(f, "%.6f,%.6f\nEND\ncapacity = %.6f\nlink_steps = %zu\n",
+            json_number_value(json_object_get(whole, "end_s")), rate, most,
+            json_array_size(json_object_get(doc, "link_rate")));
+}
+
 static void put_run(FILE *f, const struct plan_results *p, size_t cell)
 {
     const struct plan_result_run *r = &p->runs[p->cells[cell].shown];
@@ -165,7 +189,7 @@ static void put_run(FILE *f, const struct plan_results *p, size_t cell)
 
     put_string(f, "run", r->name);
     put_string(f, "what", p->cells[cell].label);
-    fprintf(f, "capacity = %.6f\n", json_number_value(json_object_get(path, "rate_bps")) / 1e6);
+    put_capacity(f, r->doc);
     fprintf(f, "propagation = %.6f\n", json_number_value(json_object_get(path, "delay_ns")) / 1e6);
     put_window(f, r->doc, "during", "during_start", "during_end");
     put_window(f, r->doc, "whole", "whole_start", "whole_end");

@@ -14,6 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
+/* A link's rate that changes no more often than that is told in full. */
+#define STEPS_TOLD 8
 #define PATH_BYTES 4096
 #define FIGURES_INSIDE_MAX 20 /* more of them stay files beside the report */
 
@@ -402,6 +404,31 @@ static void put_share(struct page *g, const json_t *doc)
     }
 }
 
+/* "5 Mbit/s, from 30 s on 1 Mbit/s"; many steps by their number and bounds. */
+static void put_rate(struct page *g, const json_t *doc, double first)
+{
+    json_t *steps = json_object_get(doc, "link_rate"), *step;
+    double least = first, most = first;
+    size_t i;
+
+    fprintf(g->f, "%g Mbit/s", first / 1e6);
+    json_array_foreach(steps, i, step)
+    {
+        double rate = json_number_value(json_object_get(step, "bps"));
+
+        least = rate < least ? rate : least;
+        most = rate > most ? rate : most;
+        if (i > 0 && json_array_size(steps) <= STEPS_TOLD) {
+            fprintf(g->f, ", from %g s on %g Mbit/s",
+                    json_number_value(json_object_get(step, "time_s")), rate / 1e6);
+        }
+    }
+    if (json_array_size(steps) > STEPS_TOLD) {
+        fprintf(g->f, " at first, then %zu changes between %.3g and %.3g Mbit/s",
+                json_array_size(steps) - 1, least / 1e6, most / 1e6);
+    }
+}
+
 static void put_facts(struct page *g, const json_t *doc)
 {
     json_t *path = json_object_get(doc, "path"), *flows = json_object_get(doc, "flows");
@@ -417,8 +444,13 @@ static void put_facts(struct page *g, const json_t *doc)
         fputs("</b>, rate control <b>", g->f);
         html_text_put(g->f, preset);
     }
-    fprintf(g->f, "</b>; path %g Mbit/s, %g ms one way, queue %.0f bytes", rate / 1e6,
+    fputs("</b>; path ", g->f);
+    put_rate(g, doc, rate);
+    fprintf(g->f, ", %g ms one way, queue %.0f bytes",
             json_number_value(json_object_get(path, "delay_ns")) / 1e6, queue);
+    if (json_array_size(json_object_get(doc, "link_rate"))) {
+        fputs(" at first", g->f);
+    }
     if (rate > 0) {
         fprintf(g->f, " (%.0f ms)", queue * 8e3 / rate);
     }

@@ -17,7 +17,10 @@ ns_t run_bounds_end(const struct scenario *s)
 
 ns_t run_bounds_path(const struct scenario *s)
 {
-    const struct shape_path path = {.rate = s->path_rate, .queue_bytes = scenario_queue_bytes(s)};
+    /* A queue filled at the highest rate may have to drain at the lowest. */
+    const struct shape_path path = {.rate = scenario_rate_min(s),
+                                    .queue_bytes =
+                                        scenario_queue_bytes_at(s, scenario_rate_max(s))};
 
     return ns_add(shape_queue_bound(&path), run_path_delay_max(s));
 }
@@ -26,5 +29,5 @@ uint64_t run_bounds_events(const struct scenario *s, ns_t length)
 {
     uint64_t seconds = (uint64_t)(length / NS_PER_S) + 1;
 
-    return EVENTS_BASE + seconds * (EVENTS_PER_S + (uint64_t)s->path_rate / BITS_PER_EVENT);
+    return EVENTS_BASE + seconds * (EVENTS_PER_S + (uint64_t)scenario_rate_max(s) / BITS_PER_EVENT);
 }

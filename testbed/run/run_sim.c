@@ -11,6 +11,7 @@
 #include "testbed/run/manifest.h"
 #include "testbed/run/run_bounds.h"
 #include "testbed/run/run_path.h"
+#include "testbed/run/run_rates.h"
 #include "testbed/sim/sim.h"
 
 #include <errno.h>
@@ -64,6 +65,7 @@ struct world {
     const struct run_options *opt;
     struct manifest manifest;
     struct side sides[SIDES];
+    struct run_rates rates;
     struct sim *sim;
     char *message;
     size_t len;
@@ -183,7 +185,13 @@ static int make_link(struct world *w, struct side *s)
                                           .queue_bytes = scenario_queue_bytes(sc),
                                           .impair = run_path_impair(sc, d),
                                           .copy = sim_copy_packet};
-    int rc = link_new(&s->link, &s->link_config);
+    /* the link of the certificate has the rate of the beginning all the time */
+    struct link_config cfg = s->link_config;
+    if (scenario_rate_varies(sc)) {
+        cfg.schedule = &w->rates.schedule;
+        cfg.queue_time = sc->path_queue_bytes ? 0 : sc->path_queue_time;
+    }
+    int rc = link_new(&s->link, &cfg);
     return rc ? fail(w, rc, "cannot make the link") : 0;
 }
 
@@ -274,6 +282,7 @@ static int build(struct world *w)
     int rc;
 
     configure(w);
+    run_rates_init(&w->rates, &w->run->scenario);
     rc = manifest_write_inputs(w->run, &w->sides[SENDER].cfg, &w->sides[RECEIVER].cfg, w->opt->dir);
     if (rc) {
         return fail(w, rc, "cannot write the run's inputs");
@@ -405,6 +414,7 @@ static int write_links(struct world *w)
                          i == SENDER ? "link-duplicated-forward" : "link-duplicated-backward",
                          (int64_t)c.duplicated);
     }
+    run_rates_record_all(&w->rates, record_csv_sink(records), w->manifest.duration);
     rc = record_csv_close(records);
     return rc ? fail(w, rc, "cannot write the link's counters") : 0;
 }
