@@ -127,7 +127,7 @@ $(DEPS):
 # The agents change ngtcp2 and usrsctp by wrapping some of their functions; every wrapper found in
 # the agents' sources is switched on here, for whatever links them.
 WRAPPED = $(patsubst __wrap_%,-Wl$(comma)--wrap=%,$(sort $(shell \
-	grep -oh '__wrap_[a-z0-9_]*' $(wildcard agents/quic/*.c agents/webrtc/*.c) /dev/null)))
+	grep -oh '__wrap_[A-Za-z0-9_]*' $(wildcard agents/quic/*.c agents/webrtc/*.c) /dev/null)))
 comma := ,
 
 # usrsctp as an archive, since only then its functions can be wrapped.

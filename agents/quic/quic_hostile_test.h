@@ -34,7 +34,7 @@ struct hostile {
     struct agent_env env;
     struct quic_conn conn;
     struct prng keys[2];
-    bool handshake_done;
+    bool handshake_done, broken;          /* of the peer itself: it can write no more */
     uint8_t secret[HOSTILE_SECRET_BYTES]; /* our traffic secret */
     int key_lines;
     size_t qlog_bytes;
@@ -173,7 +173,7 @@ static inline void hostile_write(struct hostile *h)
     struct quic_conn_parts parts = {.packet = RECORD_NONE};
     ngtcp2_ssize n = 1;
 
-    while (n > 0 && h->conn.conn && !h->conn.closing && !h->conn.closed) {
+    while (n > 0 && h->conn.conn && !h->broken && !h->conn.closing && !h->conn.closed) {
         struct quic_current *before = quic_current_enter(&h->conn.current, h->now);
         n = ngtcp2_conn_write_pkt(h->conn.conn, NULL, NULL, buf, 1452, (ngtcp2_tstamp)h->now);
         quic_current_leave(before);
@@ -181,6 +181,7 @@ static inline void hostile_write(struct hostile *h)
             quic_conn_sent(&h->conn, &d, (size_t)n, &parts, h->now);
             hostile_to_agent(h, &d);
         }
+        h->broken |= n < 0;
     }
     if (quic_conn_poll_close(&h->conn, &d, h->now) > 0) {
         hostile_to_agent(h, &d);

@@ -6,6 +6,7 @@
 
 #include <ngtcp2/ngtcp2_crypto_wolfssl.h>
 #include <wolfssl/ssl.h>
+#include <wolfssl/wolfcrypt/error-crypt.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +35,21 @@ static int verify_cb(int preverified, WOLFSSL_X509_STORE_CTX *store)
     }
     t->peer_verified = true;
     return 1;
+}
+
+/* ---- a fault of the library ---- */
+
+int __real_wolfSSL_quic_forward_secrets(WOLFSSL *ssl, int kind, int side);
+int __wrap_wolfSSL_quic_forward_secrets(WOLFSSL *ssl, int kind, int side);
+
+/* When ngtcp2 cannot make keys from the secrets (no memory), wolfSSL 5.7.2 says so by 1. Its
+ * callers take only what is below 0 for a failure: they go on without keys, or read the same for
+ * ever. */
+int __wrap_wolfSSL_quic_forward_secrets(WOLFSSL *ssl, int kind, int side)
+{
+    int rv = __real_wolfSSL_quic_forward_secrets(ssl, kind, side);
+
+    return rv > 0 ? MEMORY_E : rv;
 }
 
 /* ---- key log ---- */
