@@ -194,6 +194,7 @@ PAIR_UNUSED static void pair_init_timestamps(struct pair *n, const struct agent_
         n->seen[i].intact = n->seen[i].file_end = -1;
         n->seen[i].datagrams = digest_new();
         n->seen[i].everything = digest_new();
+        assert_true(n->seen[i].datagrams && n->seen[i].everything);
         n->sinks[i] = (struct record_sink){.put = pair_put, .ctx = &n->seen[i]};
         prng_init(&n->keys[i], seed, stream[i]);
         env.ctx = &n->keys[i];

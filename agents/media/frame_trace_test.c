@@ -96,6 +96,7 @@ static void keeps_its_limits(void **state)
     (void)state;
     for (int frames = 0; frames < 2; frames++) {
         FILE *f = open_memstream(&text, &len);
+        assert_non_null(f);
         fputs(HEAD, f);
         for (int i = 0; i <= (frames ? FRAME_TRACE_FRAMES_MAX : FRAME_TRACE_RATES_MAX); i++) {
             if (!frames || i == 0) {
@@ -103,7 +104,7 @@ static void keeps_its_limits(void **state)
             }
             fputs("7\n", f);
         }
-        fclose(f);
+        assert_int_equal(fclose(f), 0);
         assert_int_equal(frame_trace_parse(&t, text, len, message, sizeof message), ERR_MALFORMED);
         assert_non_null(strstr(message, "too many; allowed are"));
         /* without the last line and what it belongs to, it is read */

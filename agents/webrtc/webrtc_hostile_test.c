@@ -128,6 +128,7 @@ static void rogue_init(struct rogue *r, int agent_role)
     prng_init(&r->random, 1, "test");
     r->seen.everything = digest_new();
     r->seen.datagrams = digest_new();
+    assert_true(r->seen.everything && r->seen.datagrams);
     r->sink = (struct record_sink){.put = pair_put, .ctx = &r->seen};
     env.ctx = &r->keys[0];
     env.rec = &r->sink;
@@ -150,7 +151,7 @@ static void rogue_init(struct rogue *r, int agent_role)
         webrtc_conn_associate(&r->conn, r->now);
     }
     run(r, 200 * NS_PER_MS);
-    assert_true(webrtc_sctp_up(r->conn.sctp));
+    assert_true(r->conn.sctp && webrtc_sctp_up(r->conn.sctp));
 }
 
 static void rogue_fini(struct rogue *r)

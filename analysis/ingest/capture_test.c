@@ -40,7 +40,10 @@ static struct bytes three(enum run_folder_pcap kind)
 
 static int parse(struct capture *c, const struct bytes *b, size_t len, struct fault *f)
 {
-    return capture_parse(c, fmemopen(b->data, len, "r"), &hosts, "f.pcap", f);
+    FILE *in = fmemopen(b->data, len, "r");
+
+    assert_non_null(in);
+    return capture_parse(c, in, &hosts, "f.pcap", f);
 }
 
 static void check_three(enum run_folder_pcap kind, int64_t wall)

@@ -152,8 +152,10 @@ RUN_FOLDER_UNUSED static void run_folder_open(struct run_folder *r, const char *
     r->receiver_pcap = run_folder_create(r, "receiver.pcap");
     run_folder_pcap_header(r->sender_pcap, RUN_FOLDER_PCAP_NS);
     run_folder_pcap_header(r->receiver_pcap, RUN_FOLDER_PCAP_NS);
-    record_csv_open(&r->sender, r->dir, "sender");
-    record_csv_open(&r->receiver, r->dir, "receiver");
+    if (record_csv_open(&r->sender, r->dir, "sender") ||
+        record_csv_open(&r->receiver, r->dir, "receiver")) {
+        assert(!"the records can be opened");
+    }
 }
 
 RUN_FOLDER_UNUSED static void run_folder_close(struct run_folder *r)

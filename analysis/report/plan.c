@@ -264,12 +264,15 @@ static int join_cell(struct plan_results *p, size_t run)
     struct plan_result_cell *c, *more;
     size_t i = 0;
 
+    if (!params) {
+        return ERR_NOMEM;
+    }
     while (i < p->cell_count && !belongs(p, &p->cells[i], params, r->doc)) {
         i++;
     }
     if (i == p->cell_count) {
         more = realloc(p->cells, (p->cell_count + 1) * sizeof *more);
-        if (!more || !params) {
+        if (!more) {
             json_decref(params);
             return ERR_NOMEM;
         }

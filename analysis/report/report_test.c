@@ -55,6 +55,7 @@ static int make(struct fixture *x, bool json, const char *templates, struct faul
     x->unmet = 0;
     free(x->output);
     out = open_memstream(&x->output, &x->output_len);
+    assert_non_null(out);
     rc = report_make(x->dir, &o, out, &x->unmet, f);
     fclose(out);
     return rc;
