@@ -242,6 +242,10 @@ static void take_side(struct webrtc_dtls *d)
         wolfSSL_set_accept_state(d->ssl);
     } else {
         wolfSSL_set_connect_state(d->ssl);
+        /* says that we know of RFC 5746: servers that answer so unasked would be refused */
+        if (wolfSSL_UseSecureRenegotiation(d->ssl) != WOLFSSL_SUCCESS) {
+            fail(d, "handshake cannot be begun", 0);
+        }
     }
 }
 

@@ -263,6 +263,18 @@ static void libwebrtc_answers_and_sends(void **state)
     receive_from("wrtc", "answer", true);
 }
 
+static void werift_offers_to_receive(void **state)
+{
+    (void)state;
+    send_to("werift", "offer", false);
+}
+
+static void werift_answers_and_sends(void **state)
+{
+    (void)state;
+    receive_from("werift", "answer", false);
+}
+
 static void werift_answers_and_receives(void **state)
 {
     (void)state;
@@ -359,8 +371,10 @@ int main(void)
         TEST(libwebrtc_answers_and_receives),
         TEST(libwebrtc_offers_to_send),
         TEST(libwebrtc_answers_and_sends),
+        TEST(werift_offers_to_receive),
         TEST(werift_answers_and_receives),
         TEST(werift_offers_to_send),
+        TEST(werift_answers_and_sends),
         TEST(a_certificate_that_was_not_announced),
     };
     const struct CMUnitTest browser_tests[] = {

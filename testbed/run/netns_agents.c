@@ -83,10 +83,9 @@ static int launch(struct netns_run *r, struct netns_side *s, const char *program
     int ready[2] = {-1, -1}, start[2] = {-1, -1}, rc;
     /* Both ends would log the same secrets. */
     bool keylog = r->opt->keylog && s == &r->sides[NETNS_SENDER];
-    const char *argv[16] = {program,     "--config",   conf,       "--ready-fd",
-                            ready_text,  "--start-fd", start_text, "--records",
-                            r->opt->dir, "--qlog",     qlog};
-    int argc = 11;
+    const char *argv[16] = {program,      "--config", conf,        "--ready-fd", ready_text,
+                            "--start-fd", start_text, "--records", r->opt->dir};
+    int argc = 9;
     struct launch l = {.argv = argv};
     struct child_options o = {.name = s->name,
                               .log_path = log,
@@ -100,6 +99,10 @@ static int launch(struct netns_run *r, struct netns_side *s, const char *program
         netns_run_path(r, keys, "keys", ".log") || netns_run_path(r, log, name, ".log") ||
         netns_run_path(r, trace, MANIFEST_TRACE_FILE, "")) {
         return ERR_LIMIT;
+    }
+    if (r->run->scenario.stack == AGENT_STACK_QUIC) { /* others have nothing to say in it */
+        argv[argc++] = "--qlog";
+        argv[argc++] = qlog;
     }
     if (keylog) {
         argv[argc++] = "--keylog";

@@ -145,7 +145,7 @@ static int open_outputs(struct world *w, struct side *s)
     if (!rc) {
         rc = pcap_dump_begin(&s->tap, path);
     }
-    if (!rc) {
+    if (!rc && s->cfg.stack == AGENT_STACK_QUIC) { /* others have nothing to say in it */
         rc = open_stream(w, &s->qlog, s->role, ".sqlog");
     }
     /* both ends would write the same secrets */
@@ -168,7 +168,7 @@ static int make_agent(struct world *w, struct side *s)
                                 .epoch_s = SIM_EPOCH_S,
                                 .rec = &s->witness.sink,
                                 .trace = w->run->trace ? w->run->trace->frames : NULL,
-                                .qlog = put_qlog,
+                                .qlog = s->qlog ? put_qlog : NULL,
                                 .keylog = s->keylog ? put_key : NULL,
                                 .ctx = s};
     int rc = agent_new(&s->agent, &s->cfg, &s->env, 0);

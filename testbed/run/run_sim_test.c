@@ -199,6 +199,18 @@ static void leaves_a_whole_folder(void **state)
     json_decref(m);
 }
 
+/* Only QUIC has a qlog; nothing empty stands for others'. */
+static void leaves_no_qlog_of_webrtc(void **state)
+{
+    struct plan_run r = make_run(1);
+
+    (void)state;
+    r.scenario.stack = AGENT_STACK_WEBRTC;
+    run_well(&r, dirs[0], false);
+    assert_true(has(dirs[0], "sender.pcap") && has(dirs[0], "receiver.file.csv"));
+    assert_false(has(dirs[0], "sender.sqlog") || has(dirs[0], "receiver.sqlog"));
+}
+
 /* name,time,in packets,in bytes,out packets,out bytes,queue drops,loss drops,backlog */
 static void link_counters_agree_with_captures(void **state)
 {
@@ -358,6 +370,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(leaves_a_whole_folder),
+        TEST(leaves_no_qlog_of_webrtc),
         TEST(link_counters_agree_with_captures),
         TEST(equal_seeds_leave_equal_folders),
         TEST(equal_seeds_leave_equal_folders_with_webrtc),
