@@ -4,7 +4,6 @@
 #include "agents/base/digest.h"
 #include "agents/base/err.h"
 #include "agents/base/ns.h"
-#include "analysis/ingest/udp.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -55,80 +54,101 @@ static int append(struct capture_trace *t, const struct capture_packet *p)
     return 0;
 }
 
-static int take(struct capture *c, const struct capture_hosts *hosts, enum udp_link link,
-                const struct pcap_pkthdr *header, const uint8_t *frame)
-{
-    struct udp_datagram d;
-    struct capture_trace *t;
+struct taking {
+    struct capture *c;
+    const struct capture_hosts *hosts;
+};
 
-    if (udp_parse(&d, link, frame, header->caplen) || !(t = choose(c, hosts, &d))) {
-        c->others++;
+static int take(void *ctx, enum udp_link link, int64_t wall_ns, const uint8_t *frame, size_t len)
+{
+    const struct taking *t = ctx;
+    struct capture_trace *trace;
+    struct udp_datagram d;
+
+    if (udp_parse(&d, link, frame, len) || !(trace = choose(t->c, t->hosts, &d))) {
+        t->c->others++;
         return 0;
-    }
-    /* pcapng has stamps of 64 bits in units of its own */
-    if (header->ts.tv_sec < 0 || header->ts.tv_sec > STAMP_LAST_S) {
-        return ERR_MALFORMED;
     }
     if (d.captured_bytes < d.payload_bytes) {
-        c->cut++;
+        t->c->cut++;
         return 0;
     }
-    /* With nanosecond precision libpcap keeps ns in tv_usec. */
-    return append(t, &(struct capture_packet){.wall_ns = (int64_t)header->ts.tv_sec * NS_PER_S +
-                                                         header->ts.tv_usec,
-                                              .digest = digest64(d.payload, d.payload_bytes),
-                                              .ip_bytes = d.ip_bytes,
-                                              .ecn = d.ecn});
+    return append(trace, &(struct capture_packet){.wall_ns = wall_ns,
+                                                  .digest = digest64(d.payload, d.payload_bytes),
+                                                  .ip_bytes = d.ip_bytes,
+                                                  .ecn = d.ecn});
 }
 
-static uint64_t packets(const struct capture *c)
-{
-    return c->others + c->cut + c->traces[0].count + c->traces[1].count;
-}
-
-static int read_all(struct capture *c, pcap_t *pcap, const struct capture_hosts *hosts,
-                    const char *name, struct fault *f)
+static int read_all(pcap_t *pcap, const char *name, capture_visit *visit, void *ctx,
+                    struct fault *f)
 {
     enum udp_link link = pcap_datalink(pcap) == DLT_EN10MB ? UDP_LINK_ETHERNET : UDP_LINK_IP;
     struct pcap_pkthdr *header;
     const uint8_t *frame;
-    int rc = 0, got;
-    long start;
+    uint64_t frames = 0;
+    int rc = 0, got = 1;
 
     if (link == UDP_LINK_IP && pcap_datalink(pcap) != DLT_RAW) {
         return fault_set(f, ERR_MALFORMED, "%s: link type %d is neither Ethernet nor bare IP", name,
                          pcap_datalink(pcap));
     }
-    while ((got = pcap_next_ex(pcap, &header, &frame)) == 1 && !rc) {
-        rc = take(c, hosts, link, header, frame);
+    while (!rc && (got = pcap_next_ex(pcap, &header, &frame)) == 1) {
+        /* pcapng has stamps of 64 bits in units of its own; with nanosecond precision libpcap keeps
+         * ns in tv_usec */
+        if (header->ts.tv_sec < 0 || header->ts.tv_sec > STAMP_LAST_S) {
+            return fault_set(f, ERR_MALFORMED,
+                             "%s: after packet %" PRIu64 ": its time stamp is out of range", name,
+                             frames);
+        }
+        rc = visit(ctx, link, (int64_t)header->ts.tv_sec * NS_PER_S + header->ts.tv_usec, frame,
+                   header->caplen);
+        frames++;
     }
     if (rc) {
-        return fault_set(f, rc, "%s: after packet %" PRIu64 ": %s", name, packets(c),
-                         rc == ERR_MALFORMED ? "its time stamp is out of range" : err_text(rc));
+        return fault_set(f, rc, "%s: after packet %" PRIu64 ": %s", name, frames, err_text(rc));
     }
     if (got == PCAP_ERROR) {
-        start = ftell(pcap_file(pcap));
         return fault_set(f, ERR_MALFORMED, "%s: after packet %" PRIu64 ", by byte %ld: %s", name,
-                         packets(c), start, pcap_geterr(pcap));
+                         frames, ftell(pcap_file(pcap)), pcap_geterr(pcap));
     }
     return 0;
 }
 
-int capture_parse(struct capture *c, FILE *stream, const struct capture_hosts *hosts,
-                  const char *name, struct fault *f)
+int capture_each(FILE *stream, const char *name, capture_visit *visit, void *ctx, struct fault *f)
 {
     char why[PCAP_ERRBUF_SIZE];
     pcap_t *pcap =
         pcap_fopen_offline_with_tstamp_precision(stream, PCAP_TSTAMP_PRECISION_NANO, why);
     int rc;
 
-    *c = (struct capture){0};
     if (!pcap) {
         fclose(stream);
         return fault_set(f, ERR_MALFORMED, "%s: byte 0: %s", name, why);
     }
-    rc = read_all(c, pcap, hosts, name, f);
+    rc = read_all(pcap, name, visit, ctx, f);
     pcap_close(pcap);
+    return rc;
+}
+
+int capture_each_file(const char *path, capture_visit *visit, void *ctx, struct fault *f)
+{
+    FILE *stream = fopen(path, "re");
+
+    if (!stream) {
+        return fault_set(f, ERR_OS, "%s: %s", path, strerror(errno));
+    }
+    setvbuf(stream, NULL, _IOFBF, STREAM_BUFFER_BYTES);
+    return capture_each(stream, path, visit, ctx, f);
+}
+
+int capture_parse(struct capture *c, FILE *stream, const struct capture_hosts *hosts,
+                  const char *name, struct fault *f)
+{
+    struct taking t = {c, hosts};
+    int rc;
+
+    *c = (struct capture){0};
+    rc = capture_each(stream, name, take, &t, f);
     if (rc) {
         capture_fini(c);
     }
@@ -138,14 +158,15 @@ int capture_parse(struct capture *c, FILE *stream, const struct capture_hosts *h
 int capture_read(struct capture *c, const char *path, const struct capture_hosts *hosts,
                  struct fault *f)
 {
-    FILE *stream = fopen(path, "re");
+    struct taking t = {c, hosts};
+    int rc;
 
     *c = (struct capture){0};
-    if (!stream) {
-        return fault_set(f, ERR_OS, "%s: %s", path, strerror(errno));
+    rc = capture_each_file(path, take, &t, f);
+    if (rc) {
+        capture_fini(c);
     }
-    setvbuf(stream, NULL, _IOFBF, STREAM_BUFFER_BYTES);
-    return capture_parse(c, stream, hosts, path, f);
+    return rc;
 }
 
 void capture_fini(struct capture *c)

@@ -7,6 +7,7 @@
 
 #include "agents/base/addr.h"
 #include "analysis/ingest/fault.h"
+#include "analysis/ingest/udp.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -38,6 +39,17 @@ struct capture_hosts {
     struct addr sender, receiver;
 };
 
+/* What is done with a frame of a capture file: wall_ns since 1970, len bytes that were kept.
+ * Returns 0, or a negative code, which ends the reading. */
+typedef int capture_visit(void *ctx, enum udp_link link, int64_t wall_ns, const uint8_t *frame,
+                          size_t len);
+
+/* Reads from an open stream, frame by frame, and closes it, also on failure. name is for messages.
+ * Returns 0, ERR_MALFORMED (no capture, or cut off: the message gives the byte), or what the visit
+ * returned. */
+int capture_each(FILE *stream, const char *name, capture_visit *visit, void *ctx, struct fault *f);
+/* The same with the file at path; ERR_OS when it cannot be opened. */
+int capture_each_file(const char *path, capture_visit *visit, void *ctx, struct fault *f);
 /* Reads from an open stream and closes it, also on failure. name is for messages. Returns 0,
  * ERR_MALFORMED (no capture, or cut off: the message gives the byte) or ERR_NOMEM. */
 int capture_parse(struct capture *c, FILE *stream, const struct capture_hosts *hosts,

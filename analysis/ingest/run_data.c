@@ -263,6 +263,46 @@ static int load_captures(struct run_data *d, const char *dir, struct fault *f)
     return rc;
 }
 
+/* ---- stack exec ---- */
+
+static int spread_flows(struct run_data *d)
+{
+    struct run_trace *traces[CAPTURE_DIRECTIONS] = {&d->forward, &d->reverse};
+    const struct flows *fl = &d->flows;
+
+    for (int i = 0; i < CAPTURE_DIRECTIONS; i++) {
+        traces[i]->packets =
+            calloc(fl->packet_count ? fl->packet_count : 1, sizeof *traces[i]->packets);
+        if (!traces[i]->packets) {
+            return ERR_NOMEM;
+        }
+        traces[i]->unsent = fl->unsent[i];
+    }
+    for (size_t i = 0; i < fl->packet_count; i++) {
+        const struct flow_packet *p = &fl->packets[i];
+        struct run_trace *t = traces[fl->flows[p->flow].reverse];
+
+        t->packets[t->count++] = (struct run_packet){.sent = p->sent,
+                                                     .received = p->received,
+                                                     .ip_bytes = (int32_t)p->ip_bytes,
+                                                     .data_bytes = (int32_t)p->ip_bytes};
+        t->arrived += p->received != NS_NEVER;
+    }
+    d->captured = d->forward.count + d->forward.arrived + d->reverse.count + d->reverse.arrived;
+    d->cut = fl->cut;
+    return 0;
+}
+
+static int load_flows(struct run_data *d, const char *dir, struct fault *f)
+{
+    int rc = flows_load(&d->flows, dir, &d->info, f);
+
+    if (!rc && (rc = spread_flows(d))) {
+        fault_set(f, rc, "%s: %s", dir, err_text(rc));
+    }
+    return rc;
+}
+
 int run_data_load(struct run_data *d, const char *dir, struct fault *f)
 {
     char path[PATH_BYTES];
@@ -271,11 +311,11 @@ int run_data_load(struct run_data *d, const char *dir, struct fault *f)
     *d = (struct run_data){0};
     snprintf(path, sizeof path, "%s/manifest.json", dir);
     rc = run_info_read(&d->info, path, f);
-    if (!rc) {
+    if (!rc && run_info_is_exec(&d->info)) {
+        rc = load_flows(d, dir, f);
+    } else if (!rc) {
         rc = load_tables(d, dir, f);
-    }
-    if (!rc) {
-        rc = load_captures(d, dir, f);
+        rc = rc ? rc : load_captures(d, dir, f);
     }
     if (rc) {
         run_data_fini(d);
@@ -290,6 +330,7 @@ void run_data_fini(struct run_data *d)
             table_fini(&d->tables[a][k]);
         }
     }
+    flows_fini(&d->flows);
     free(d->forward.packets);
     free(d->reverse.packets);
     join_fini(&d->sent.rows);

@@ -6,6 +6,7 @@
 
 #include "agents/base/ns.h"
 #include "analysis/ingest/fault.h"
+#include "analysis/ingest/flows.h"
 #include "analysis/ingest/join.h"
 #include "analysis/ingest/link_rate.h"
 #include "analysis/ingest/run_info.h"
@@ -48,6 +49,7 @@ struct run_data {
     uint64_t cut;                      /* datagrams a capture did not keep whole */
     size_t captured;                   /* datagrams in both captures */
     uint64_t truncated;                /* files of records whose last line is cut off */
+    struct flows flows;                /* stack exec alone; its packets are all data above */
 };
 
 /* Loads dir. Returns 0 or a negative code with *f filled; nothing is then left allocated. Records

@@ -155,6 +155,11 @@ void run_info_fini(struct run_info *r)
     *r = (struct run_info){0};
 }
 
+bool run_info_is_exec(const struct run_info *r)
+{
+    return strcmp(r->stack, "exec") == 0;
+}
+
 bool run_info_clock_stepped(const struct run_info *r)
 {
     return llabs(r->clock_error_ns) > r->wall_elapsed / 1000000 * RUN_INFO_SLEW_MAX_PPM + NS_PER_MS;

@@ -9,6 +9,7 @@
 #include "analysis/metrics/quality.h"
 #include "analysis/metrics/rates.h"
 #include "analysis/metrics/series.h"
+#include "analysis/metrics/traffic.h"
 #include "analysis/metrics/transfer.h"
 #include "analysis/metrics/validity.h"
 #include "analysis/metrics/window.h"
@@ -30,6 +31,7 @@ struct reduction {
     struct media media;
     struct windows windows;
     struct delays delays;
+    struct traffic traffic;
     struct metric_set metrics;
 };
 
@@ -169,6 +171,9 @@ static int reduce(struct reduction *r)
     if (!rc) {
         rc = delays_init(&r->delays, &r->data, &r->media);
     }
+    if (!rc) {
+        rc = traffic_init(&r->traffic, &r->data);
+    }
     if (rc) {
         return rc;
     }
@@ -177,12 +182,14 @@ static int reduce(struct reduction *r)
     delays_put(&r->delays, &r->windows, &r->metrics);
     quality_put(&r->data, &r->media, &r->windows, &r->metrics);
     transfer_put(&r->data, &r->windows, &r->metrics);
+    traffic_put(&r->traffic, &r->windows, &r->metrics);
     return 0;
 }
 
 static void reduction_fini(struct reduction *r)
 {
     metric_set_fini(&r->metrics);
+    traffic_fini(&r->traffic);
     delays_fini(&r->delays);
     media_fini(&r->media);
     run_data_fini(&r->data);
@@ -200,6 +207,7 @@ int reduce_run(const char *dir, json_t **out, struct fault *f)
     rc = reduce(&r);
     if (!rc) {
         rc = series_write(dir, &r.data, &r.delays, &r.windows);
+        rc = rc ? rc : traffic_write(&r.traffic, &r.data, dir);
     }
     if (rc) {
         fault_set(f, rc, "%s: %s", dir, rc == ERR_OS ? strerror(errno) : err_text(rc));

@@ -41,9 +41,23 @@ const struct catalogue_entry catalogue[] = {
      "Frames that were incomplete at their playout time, among all frames; the last second of the "
      "run is left out."},
     {"media_freeze_s", "Freezes", "s", 1, 2, 0,
-     "Sum of the intervals between two played frames that are at least three times as long as up "
-     "to 30 before it are on average, and at least 150 ms longer (freezeCount of WebRTC's "
+     "Sum of the intervals between two played frames that are at least three times as long as the "
+     "last 30 with it are on average, and at least 150 ms longer (freezeCount of WebRTC's "
      "getStats). A late frame is played when it is complete."},
+    {"traffic_throughput_bps", "Throughput", "Mbit/s", MBIT, 3, 0,
+     "Stack exec, sender to receiver: IP bytes that arrived per second from the first packet sent "
+     "to the last one received."},
+    {"traffic_goodput_bps", "Goodput", "Mbit/s", MBIT, 3, 0,
+     "The same of TCP's bytes in sequence, or of what is behind the UDP header."},
+    {"traffic_owd_ms", "One-way delay", "ms", 1, 1, 1,
+     "Stack exec, per packet sender to receiver, from capture to capture."},
+    {"traffic_jitter_ms", "RTP jitter", "ms", 1, 1, 1,
+     "Stack exec, interarrival jitter of RFC 3550 (A.8) of flows that look like RTP, with a clock "
+     "of 90 kHz."},
+    {"traffic_loss_ratio", "Packets lost", "%", PERCENT, 2, 0,
+     "Stack exec, packets sent that did not arrive."},
+    {"traffic_reordered_ratio", "Packets reordered", "%", PERCENT, 2, 0,
+     "Stack exec, packets that arrived behind one of their flow that was sent later (RFC 4737)."},
     {"queue_delay_ms", "Queueing on the path", "ms", 1, 1, 1,
      "Per captured packet sender to receiver, one-way delay minus the smallest of the run."},
     {"link_utilisation_ratio", "Link use", "%", PERCENT, 1, 0,

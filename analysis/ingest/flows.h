@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The traffic of a run whose programs keep no records (stack exec): every IP packet between the two
+ * hosts, by 5-tuple, joined from the captures of both. */
+#ifndef ANALYSIS_INGEST_FLOWS_H
+#define ANALYSIS_INGEST_FLOWS_H
+
+#include "agents/base/addr.h"
+#include "agents/base/ns.h"
+#include "analysis/ingest/capture.h"
+#include "analysis/ingest/fault.h"
+#include "analysis/ingest/run_info.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Flows beyond so many are one, the last: a scan of ports is no reason to run out of memory. */
+#define FLOWS_MAX 4096
+
+struct flow {
+    struct addr from, to;
+    uint8_t protocol;
+    bool reverse; /* receiver to sender */
+    bool rtp;     /* every packet with a payload looks like RTP of one source */
+    uint32_t rtp_ssrc;
+    uint8_t rtp_payload_type;
+    bool rest; /* of flows beyond FLOWS_MAX: addresses are those of one of them */
+};
+
+struct flow_packet {
+    uint32_t flow;           /* index */
+    uint32_t arrival_number; /* its place among all arrivals at the other host, when it arrived */
+    ns_t sent, received;     /* run time; received is NS_NEVER when it never arrived */
+    uint32_t ip_bytes, payload_bytes;
+    uint32_t tcp_sequence; /* TCP */
+    uint32_t rtp_timestamp;
+    bool tcp_syn;
+};
+
+struct flows {
+    struct flow *flows;
+    size_t count;
+    struct flow_packet *packets; /* both directions, each in the order of sending */
+    size_t packet_count;
+    size_t unsent[CAPTURE_DIRECTIONS]; /* arrivals that the sending side's capture does not have */
+    uint64_t cut;                      /* packets that a capture did not keep whole */
+    uint64_t others;                   /* frames that are not between the two hosts */
+};
+
+/* Reads dir/sender.pcap and dir/receiver.pcap. Returns 0, or ERR_OS, ERR_MALFORMED or ERR_NOMEM
+ * with *f filled; nothing is then left allocated. */
+int flows_load(struct flows *fl, const char *dir, const struct run_info *info, struct fault *f);
+void flows_fini(struct flows *fl);
+
+#endif
