@@ -102,21 +102,6 @@ static ns_t due_time(const struct playout *p, const struct frame *f)
 
 /* ---- freezes ---- */
 
-static void judge_duration(struct playout *p, ns_t duration, ns_t end)
-{
-    ns_t mean;
-
-    if (p->duration_count < FREEZE_SAMPLES_MIN) {
-        return;
-    }
-    mean = p->duration_sum / (ns_t)p->duration_count;
-    if (duration >= ns_max(FREEZE_FACTOR * mean, mean + FREEZE_MARGIN)) {
-        p->counters.freezes++;
-        p->counters.freeze_total = ns_add(p->counters.freeze_total, duration);
-        record_put(p->cfg.rec, RECORD_FREEZE, end, p->cfg.flow, duration);
-    }
-}
-
 static void add_duration(struct playout *p, ns_t duration)
 {
     if (p->duration_count == FREEZE_WINDOW) {
@@ -129,12 +114,28 @@ static void add_duration(struct playout *p, ns_t duration)
     p->duration_at = (p->duration_at + 1) % FREEZE_WINDOW;
 }
 
+/* The interval is part of the mean it is compared with, as in libwebrtc. */
+static void judge_duration(struct playout *p, ns_t duration, ns_t end)
+{
+    ns_t mean;
+
+    add_duration(p, duration);
+    if (p->duration_count < FREEZE_SAMPLES_MIN) {
+        return;
+    }
+    mean = p->duration_sum / (ns_t)p->duration_count;
+    if (duration >= ns_max(FREEZE_FACTOR * mean, mean + FREEZE_MARGIN)) {
+        p->counters.freezes++;
+        p->counters.freeze_total = ns_add(p->counters.freeze_total, duration);
+        record_put(p->cfg.rec, RECORD_FREEZE, end, p->cfg.flow, duration);
+    }
+}
+
 static void render(struct playout *p, ns_t time)
 {
     time = p->rendered ? ns_max(time, p->last_rendered) : time;
     if (p->rendered) {
         judge_duration(p, time - p->last_rendered, time);
-        add_duration(p, time - p->last_rendered);
     }
     p->rendered = true;
     p->last_rendered = time;
