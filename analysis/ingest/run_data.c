@@ -50,6 +50,7 @@ static int load_tables(struct run_data *d, const char *dir, struct fault *f)
         }
         d->truncated += cut;
         if (!t->schema && sources[i].needed && d->info.invalid_count == 0 &&
+            !run_info_is_exec(&d->info) &&
             (d->info.has_media || !sources[i].needs_media)) {
             return fault_set(f, ERR_MALFORMED, "%s: missing, but the run says it is valid", path);
         }
@@ -311,11 +312,9 @@ int run_data_load(struct run_data *d, const char *dir, struct fault *f)
     *d = (struct run_data){0};
     snprintf(path, sizeof path, "%s/manifest.json", dir);
     rc = run_info_read(&d->info, path, f);
-    if (!rc && run_info_is_exec(&d->info)) {
-        rc = load_flows(d, dir, f);
-    } else if (!rc) {
-        rc = load_tables(d, dir, f);
-        rc = rc ? rc : load_captures(d, dir, f);
+    rc = rc ? rc : load_tables(d, dir, f);
+    if (!rc) {
+        rc = run_info_is_exec(&d->info) ? load_flows(d, dir, f) : load_captures(d, dir, f);
     }
     if (rc) {
         run_data_fini(d);
