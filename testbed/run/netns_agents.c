@@ -253,8 +253,9 @@ static int wait_step(struct netns_run *r, ns_t until)
 {
     struct service *helpers[] = {&r->wire, &r->capture};
     struct pollfd p[NETNS_SIDES + 2];
-    struct timespec left = realtime_timespec(ns_max(until - realtime_mono(), 0));
-    int rc = 0;
+    ns_t wake = ns_min(until, netns_rates_next(&r->rates));
+    struct timespec left = realtime_timespec(ns_max(wake - realtime_mono(), 0));
+    int rc = 0, events;
 
     for (int i = 0; i < NETNS_SIDES; i++) {
         p[i] = (struct pollfd){.fd = r->sides[i].agent.pidfd, .events = POLLIN};
@@ -262,10 +263,9 @@ static int wait_step(struct netns_run *r, ns_t until)
     for (int i = 0; i < 2; i++) { /* poll ignores the -1 of one that does not exist */
         p[NETNS_SIDES + i] = (struct pollfd){.fd = helpers[i]->child.pidfd, .events = POLLIN};
     }
-    if (ppoll(p, NETNS_SIDES + 2, &left, NULL) <= 0) {
-        return 0;
-    }
-    for (int i = 0; i < 2 && !rc; i++) {
+    events = ppoll(p, NETNS_SIDES + 2, &left, NULL);
+    netns_rates_apply(&r->rates, r->chain);
+    for (int i = 0; i < 2 && !rc && events > 0; i++) {
         rc = check_helper(r, helpers[i], &p[NETNS_SIDES + i]);
     }
     return rc;

@@ -196,6 +196,7 @@ void netns_judge(struct netns_run *r)
 {
     certify_judge(&r->certificate, &r->manifest);
     judge_network(r);
+    netns_rates_judge(&r->rates, &r->manifest);
     judge_agents(r);
     judge_captures(r);
     judge_wire(r);
@@ -250,6 +251,7 @@ int netns_write_links(struct netns_run *r)
     put_link(record_csv_sink(records), "forward", time, &r->base[0], &r->links[0]);
     put_link(record_csv_sink(records), "backward", time, &r->base[1], &r->links[1]);
     put_counters(r, record_csv_sink(records));
+    netns_rates_write(&r->rates, record_csv_sink(records));
     if (record_csv_close(records)) {
         return message_set(r->m, ERR_OS, "testbed records: %s", strerror(errno));
     }

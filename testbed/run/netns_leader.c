@@ -105,13 +105,18 @@ static int set_up(struct netns_run *r)
     rc = rc ? rc : chain_counters(r->chain, &r->base[0], &r->base[1], r->m);
     rc = rc ? rc : netns_agents_release(r);
     r->timing.ready = r->start - begin;
+    if (!rc) {
+        netns_rates_start(&r->rates, &r->run->scenario, r->start);
+    }
     return rc;
 }
 
 static int wind_up(struct netns_run *r)
 {
-    int rc = netns_capture_finish(r);
+    int rc;
 
+    netns_rates_stop(&r->rates);
+    rc = netns_capture_finish(r);
     rc = rc ? rc : chain_counters(r->chain, &r->links[0], &r->links[1], r->m);
     rc = rc ? rc : chain_losses(r->chain, &r->losses, r->m);
     rc = rc ? rc : netns_wire_finish(r);
@@ -146,6 +151,7 @@ static void release(struct netns_run *r)
     service_kill(&r->wire);
     service_kill(&r->capture);
     chain_down(r->chain);
+    netns_rates_fini(&r->rates);
 }
 
 int netns_leader(struct netns_run *r)

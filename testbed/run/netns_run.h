@@ -10,6 +10,7 @@
 #include "testbed/netns/chain.h"
 #include "testbed/run/child.h"
 #include "testbed/run/manifest.h"
+#include "testbed/run/netns_rates.h"
 #include "testbed/run/run.h"
 #include "testbed/run/service.h"
 #include "testbed/wire/wire.h"
@@ -44,12 +45,13 @@ struct netns_run {
     struct topology topo;
     struct chain *chain;
     struct netns_side sides[NETNS_SIDES];
-    struct service wire, capture; /* wire: only with RUN_LINK_WIRE */
+    struct service wire, capture;   /* wire: only with RUN_LINK_WIRE */
     struct certificate certificate; /* no attempt: the run does without */
     struct wire_report wire_report;
     struct chain_link base[2], links[2]; /* forward, backward: at the start, at the end */
     struct chain_losses losses;          /* at the end */
     struct netns_run_timing timing;
+    struct netns_rates rates;
     ns_t start;             /* CLOCK_MONOTONIC at run time 0 */
     ns_t wall_offset_start; /* wall clock minus monotonic clock */
     void (*progress)(void *ctx, ns_t run_time);

@@ -39,12 +39,14 @@ static struct wire_config wire_settings(const struct topology *t)
 
 static int serve_wire(int fd, void *arg)
 {
-    struct wire_config cfg = wire_settings(&((struct netns_run *)arg)->topo);
+    const struct netns_run *r = arg;
+    struct wire_config cfg = wire_settings(&r->topo);
     struct wire_report report;
     struct message m;
     struct wire *w;
     int rc;
 
+    cfg.rate = scenario_rate_max(&r->run->scenario);
     realtime_settle();
     rc = wire_open(&w, &cfg, &m);
     service_answer(fd, rc, &m, NULL, 0);
