@@ -142,6 +142,46 @@ static void test_call_alone(void **state)
     }
 }
 
+/* An encoder that wants three tenths of the path for half a minute: the estimate of a source that
+ * does not fill it must not follow the source down, and when the encoder wants all again it is
+ * there. */
+static void limited_call(int64_t stack, bps_t rate, ns_t delay)
+{
+    struct two_agents_case c = call(AGENT_PRESET_LIBWEBRTC, 300 * MS);
+    bps_t limit = rate * 3 / 10;
+
+    c.agent.stack = stack;
+    c.agent.min_rate = 100000;
+    c.agent.start_rate = 300000;
+    c.rate = rate;
+    c.delay = delay;
+    c.agent.duration = 65 * NS_PER_S;
+    c.agent.step_count = 2;
+    c.agent.steps[0] = (struct agent_step){15 * NS_PER_S, AGENT_STEP_MAX_RATE, limit};
+    c.agent.steps[1] = (struct agent_step){45 * NS_PER_S, AGENT_STEP_MAX_RATE, c.agent.max_rate};
+    two_agents_run(&c, &result);
+    assert_string_equal(result.error, "");
+    print_message("%-6s %2.0f Mbit/s, %2.0f ms, encoder limited to %.1f: least target %.2f, at the "
+                  "end %.2f Mbit/s\n",
+                  stack == AGENT_STACK_QUIC ? "quic" : "webrtc", (double)rate / 1e6,
+                  ns_to_ms(delay), (double)limit / 1e6, (double)result.target_min / 1e6,
+                  (double)result.target_last / 1e6);
+    assert_true(result.target_min > limit);
+    assert_true(result.target_last > rate * 6 / 10);
+}
+
+static void test_limited_call(void **state)
+{
+    static const bps_t rates[] = {1000000, 5000000, 10000000};
+    static const ns_t delays[] = {10 * MS, 25 * MS, 50 * MS};
+
+    (void)state;
+    for (int i = 0; i < 9; i++) {
+        limited_call(AGENT_STACK_WEBRTC, rates[i / 3], delays[i % 3]);
+        limited_call(AGENT_STACK_QUIC, rates[i / 3], delays[i % 3]);
+    }
+}
+
 /* The prototype's estimate is bound to 1.5 times what is sent, whatever the path carries. */
 static void test_prototype_alone(void **state)
 {
@@ -163,7 +203,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_own_controllers), cmocka_unit_test(test_prototype),
         cmocka_unit_test(test_shares),          cmocka_unit_test(test_call_alone),
-        cmocka_unit_test(test_prototype_alone),
+        cmocka_unit_test(test_limited_call),    cmocka_unit_test(test_prototype_alone),
     };
 
     return cmocka_run_group_tests_name("controllers", tests, NULL, NULL);
