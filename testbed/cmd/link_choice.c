@@ -2,6 +2,7 @@
 #include "testbed/cmd/link_choice.h"
 
 #include "testbed/cmd/cmd.h"
+#include "testbed/run/run_path.h"
 
 #include <string.h>
 
@@ -15,18 +16,22 @@ const char *link_choice_name(enum run_link link)
     return "?";
 }
 
-static bool has_loss(const struct plan *plan)
+static bool is_impaired(const struct plan *plan)
 {
     for (size_t i = 0; i < plan->run_count; i++) {
-        if (plan->runs[i].scenario.path_loss > 0)
+        if (run_path_is_impaired(&plan->runs[i].scenario))
             return true;
     }
     return false;
 }
 
-static bool works(enum run_link link, char *message, size_t len)
+static bool works(enum run_link link, const struct plan *plan, char *message, size_t len)
 {
     message[0] = '\0';
+    if (link == RUN_LINK_NETEM && is_impaired(plan)) {
+        snprintf(message, len, "loss, jitter, duplicates and another way back need wire or sim");
+        return false;
+    }
     return run_netns_probe(link, message, len) >= 0;
 }
 
@@ -35,12 +40,10 @@ static int choose_first(struct link_choice *c, const struct plan *plan)
     char netem[256], wire[256];
 
     c->link = RUN_LINK_SIM;
-    if (has_loss(plan)) {
-        snprintf(c->why, sizeof(c->why), "path.loss needs the simulated link");
-    } else if (works(RUN_LINK_NETEM, netem, sizeof(netem))) {
+    if (works(RUN_LINK_NETEM, plan, netem, sizeof(netem))) {
         c->link = RUN_LINK_NETEM;
         snprintf(c->why, sizeof(c->why), "netem works here");
-    } else if (works(RUN_LINK_WIRE, wire, sizeof(wire))) {
+    } else if (works(RUN_LINK_WIRE, plan, wire, sizeof(wire))) {
         c->link = RUN_LINK_WIRE;
         snprintf(c->why, sizeof(c->why), "no netem here: %s", netem);
     } else {
@@ -61,11 +64,7 @@ int link_choice_make(struct link_choice *c, const char *wanted, const struct pla
     snprintf(c->why, sizeof(c->why), "asked for");
     if (c->link == RUN_LINK_SIM)
         return 0;
-    if (has_loss(plan)) {
-        fprintf(stderr, "muxbed: path.loss works on simulated links only; allowed: --link sim\n");
-        return CMD_EXIT_USAGE;
-    }
-    if (works(c->link, message, sizeof(message)))
+    if (works(c->link, plan, message, sizeof(message)))
         return 0;
     fprintf(stderr, "muxbed: links of kind %s do not work here: %s\n", wanted, message);
     return CMD_EXIT_HOST;

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#define WIRE_LATE_P50_MAX (200 * NS_PER_US)
 #define WIRE_LATE_MAX NS_PER_MS /* p99 */
 /* One pause this long reads as a queue to a delay-based rate control, whatever the p99 says. */
 #define STALL_MAX (50 * NS_PER_MS)
@@ -67,31 +68,36 @@ static void judge_captures(struct netns_run *r)
     }
 }
 
-static uint64_t wire_lost(const struct wire_counters *c)
+static void judge_wire_counts(struct netns_run *r, int i)
 {
-    return c->kernel_drops + c->store_drops + c->send_drops;
+    static const char *const names[] = {"forward", "backward"};
+    const struct wire_counters *c = &r->wire_report.counters[i];
+    uint64_t shaped = r->links[i].out_packets - r->base[i].out_packets;
+    uint64_t seen = c->in_frames + c->kernel_drops;
+    uint64_t drops = c->oversize_drops + c->store_drops + c->send_drops;
+    uint64_t in = c->in_frames + c->duplicated, out = c->out_frames + c->lost + drops + c->inside;
+
+    invalid(r, "wire-drops", c->kernel_drops + drops,
+            "%s: %" PRIu64 " receive buffer, %" PRIu64 " oversize, %" PRIu64 " store, %" PRIu64
+            " send",
+            names[i], c->kernel_drops, c->oversize_drops, c->store_drops, c->send_drops);
+    invalid(r, "wire-drops", shaped > seen ? shaped - seen : 0,
+            "%s: left the shaper but never reached the wire", names[i]);
+    invalid(r, "wire-drops", in > out ? in - out : out - in,
+            "%s: went into the wire and were neither counted as lost nor came out", names[i]);
 }
 
 static void judge_wire(struct netns_run *r)
 {
     const struct wire_report *w = &r->wire_report;
-    const struct wire_counters *dirs[] = {&w->eastward, &w->westward};
-    static const char *const names[] = {"forward", "backward"};
 
     if (r->topo.kind != TOPOLOGY_WIRE) {
         return;
     }
-    for (int i = 0; i < 2; i++) {
-        uint64_t shaped = r->links[i].out_packets - r->base[i].out_packets;
-        uint64_t seen = dirs[i]->in_frames + dirs[i]->kernel_drops + dirs[i]->store_drops;
-
-        invalid(r, "wire-drops", wire_lost(dirs[i]),
-                "%s: %" PRIu64 " receive buffer, %" PRIu64 " store, %" PRIu64 " send", names[i],
-                dirs[i]->kernel_drops, dirs[i]->store_drops, dirs[i]->send_drops);
-        invalid(r, "wire-drops", shaped > seen ? shaped - seen : 0,
-                "%s: left the shaper but never reached the wire", names[i]);
-    }
-    invalid(r, "wire-late", w->late_p99 > WIRE_LATE_MAX, "p99 %.3f ms, maximum %.3f ms%s",
+    judge_wire_counts(r, 0);
+    judge_wire_counts(r, 1);
+    invalid(r, "wire-late", w->late_p50 > WIRE_LATE_P50_MAX || w->late_p99 > WIRE_LATE_MAX,
+            "p50 %.3f ms, p99 %.3f ms, maximum %.3f ms%s", ns_to_ms(w->late_p50),
             ns_to_ms(w->late_p99), ns_to_ms(w->late_max),
             w->realtime ? "" : "; without real-time priority");
     invalid(r, "wire-stall", w->late_max > STALL_MAX, "stood still for %.0f ms",
@@ -205,14 +211,19 @@ void netns_judge(struct netns_run *r)
     judge_clock(r);
 }
 
-static void put_link(const struct record_sink *sink, const char *name, ns_t time,
-                     const struct chain_link *base, const struct chain_link *end)
+static void put_link(const struct netns_run *r, const struct record_sink *sink, int i, ns_t time)
 {
+    static const char *const names[] = {"forward", "backward"};
+    const struct chain_link *base = &r->base[i], *end = &r->links[i];
+    const struct wire_counters *w = &r->wire_report.counters[i];
+    bool wire = r->topo.kind == TOPOLOGY_WIRE;
+
     /* The kernel counts neither bytes of dropped packets nor the longest queue. */
-    record_put_named(sink, RECORD_LINK, name, time, (int64_t)(end->in_packets - base->in_packets),
-                     RECORD_NONE, (int64_t)(end->out_packets - base->out_packets),
-                     (int64_t)(end->out_bytes - base->out_bytes),
-                     (int64_t)(end->drops - base->drops), 0, RECORD_NONE);
+    record_put_named(sink, RECORD_LINK, names[i], time,
+                     (int64_t)(end->in_packets - base->in_packets), RECORD_NONE,
+                     (int64_t)(wire ? w->out_frames : end->out_packets - base->out_packets),
+                     (int64_t)(wire ? w->out_bytes : end->out_bytes - base->out_bytes),
+                     (int64_t)(end->drops - base->drops), (int64_t)w->lost, RECORD_NONE);
 }
 
 static void put_counters(const struct netns_run *r, const struct record_sink *sink)
@@ -231,6 +242,8 @@ static void put_counters(const struct netns_run *r, const struct record_sink *si
         {"wire-late-p99-ns", w->late_p99, true},
         {"wire-late-max-ns", w->late_max, true},
         {"wire-realtime", w->realtime, true},
+        {"link-duplicated-forward", (int64_t)w->counters[WIRE_EASTWARD].duplicated, true},
+        {"link-duplicated-backward", (int64_t)w->counters[WIRE_WESTWARD].duplicated, true},
     };
 
     for (size_t i = 0; i < sizeof counters / sizeof counters[0]; i++) {
@@ -248,8 +261,8 @@ int netns_write_links(struct netns_run *r)
     if (record_csv_open(&records, r->opt->dir, "testbed")) {
         return message_set(r->m, ERR_NOMEM, "out of memory");
     }
-    put_link(record_csv_sink(records), "forward", time, &r->base[0], &r->links[0]);
-    put_link(record_csv_sink(records), "backward", time, &r->base[1], &r->links[1]);
+    put_link(r, record_csv_sink(records), 0, time);
+    put_link(r, record_csv_sink(records), 1, time);
     put_counters(r, record_csv_sink(records));
     netns_rates_write(&r->rates, record_csv_sink(records));
     if (record_csv_close(records)) {

@@ -54,14 +54,16 @@ static int set_up(void **state)
 
     f = (struct fixture){
         .run = {.scenario = {.media = true,
-                             .channels = {{.kind = AGENT_DATA_FILE, .lifetime = NS_NEVER}}}},
+                             .channels = {{.kind = AGENT_DATA_FILE,
+                                           .lifetime = NS_NEVER,
+                                           .retransmits = NS_NEVER}}}},
         .opt = {.dir = folder},
         .r = {.topo = {.kind = TOPOLOGY_WIRE},
               .manifest = {.duration = NS_PER_S},
               .sides = {{.name = "sender"}, {.name = "receiver"}},
               .links = {{.out_packets = 100}, {.out_packets = 50}},
-              .wire_report = {.eastward = {.in_frames = 100, .out_frames = 100},
-                              .westward = {.in_frames = 50, .out_frames = 50},
+              .wire_report = {.counters = {{.in_frames = 100, .out_frames = 100},
+                                           {.in_frames = 50, .out_frames = 50}},
                               .late_p99 = 200 * NS_PER_US,
                               .realtime = 1},
               .wall_offset_start = realtime_wall_offset()},
@@ -165,8 +167,8 @@ static void test_wire_drops(void **state)
 {
     struct fixture *f = *state;
 
-    f->r.wire_report.westward.in_frames = 48;
-    f->r.wire_report.westward.kernel_drops = 2;
+    f->r.wire_report.counters[WIRE_WESTWARD] =
+        (struct wire_counters){.in_frames = 48, .out_frames = 48, .kernel_drops = 2};
     expect(f, "wire-drops", 2, "backward: 2 receive buffer");
 }
 
@@ -174,8 +176,35 @@ static void test_wire_never_saw(void **state)
 {
     struct fixture *f = *state;
 
-    f->r.wire_report.eastward.in_frames = 95;
+    f->r.wire_report.counters[WIRE_EASTWARD] =
+        (struct wire_counters){.in_frames = 95, .out_frames = 95};
     expect(f, "wire-drops", 5, "forward: left the shaper");
+}
+
+static void test_wire_every_drop(void **state)
+{
+    struct fixture *f = *state;
+
+    f->r.wire_report.counters[WIRE_EASTWARD] = (struct wire_counters){.in_frames = 98,
+                                                                      .out_frames = 90,
+                                                                      .kernel_drops = 2,
+                                                                      .oversize_drops = 1,
+                                                                      .store_drops = 3,
+                                                                      .send_drops = 4};
+    expect(f, "wire-drops", 10, "forward: 2 receive buffer, 1 oversize, 3 store, 4 send");
+}
+
+/* What was asked for is no reason. */
+static void test_wire_losses_and_copies(void **state)
+{
+    struct fixture *f = *state;
+
+    f->r.wire_report.counters[WIRE_EASTWARD] = (struct wire_counters){
+        .in_frames = 100, .duplicated = 7, .lost = 20, .out_frames = 86, .inside = 1};
+    netns_judge(&f->r);
+    assert_int_equal(f->r.manifest.invalid_count, 0);
+    f->r.wire_report.counters[WIRE_EASTWARD].out_frames--; /* one is nowhere */
+    expect(f, "wire-drops", 1, "forward: went into the wire");
 }
 
 static void test_wire_late(void **state)
@@ -184,7 +213,17 @@ static void test_wire_late(void **state)
 
     f->r.wire_report.late_p99 = 1500 * NS_PER_US;
     f->r.wire_report.realtime = 0;
-    expect(f, "wire-late", 1, "p99 1.500 ms, maximum 0.000 ms; without real-time priority");
+    expect(f, "wire-late", 1,
+           "p50 0.000 ms, p99 1.500 ms, maximum 0.000 ms; without real-time priority");
+}
+
+static void test_wire_mostly_late(void **state)
+{
+    struct fixture *f = *state;
+
+    f->r.wire_report.late_p50 = 201 * NS_PER_US;
+    f->r.wire_report.late_p99 = 900 * NS_PER_US;
+    expect(f, "wire-late", 1, "p50 0.201 ms, p99 0.900 ms, maximum 0.000 ms");
 }
 
 static void test_netem_needs_no_wire(void **state)
@@ -264,12 +303,26 @@ static void test_clock_step(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(test_a_good_run),          CASE(test_agent_exit),      CASE(test_agent_timeout),
-        CASE(test_capture_drops),       CASE(test_oversize),        CASE(test_qdisc_drops),
-        CASE(test_wire_drops),          CASE(test_wire_never_saw),  CASE(test_wire_late),
-        CASE(test_netem_needs_no_wire), CASE(test_file_unfinished), CASE(test_file_damaged),
-        CASE(test_media_missing),       CASE(test_clock_step),      CASE(test_driver_late),
-        CASE(test_send_blocked),        CASE(test_stalls),
+        CASE(test_a_good_run),
+        CASE(test_agent_exit),
+        CASE(test_agent_timeout),
+        CASE(test_capture_drops),
+        CASE(test_oversize),
+        CASE(test_qdisc_drops),
+        CASE(test_wire_drops),
+        CASE(test_wire_never_saw),
+        CASE(test_wire_late),
+        CASE(test_wire_every_drop),
+        CASE(test_wire_losses_and_copies),
+        CASE(test_wire_mostly_late),
+        CASE(test_netem_needs_no_wire),
+        CASE(test_file_unfinished),
+        CASE(test_file_damaged),
+        CASE(test_media_missing),
+        CASE(test_clock_step),
+        CASE(test_driver_late),
+        CASE(test_send_blocked),
+        CASE(test_stalls),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

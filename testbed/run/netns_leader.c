@@ -3,6 +3,7 @@
 
 #include "agents/base/err.h"
 #include "testbed/netns/netns.h"
+#include "testbed/run/run_path.h"
 #include "testbed/wire/realtime.h"
 
 #include <arpa/inet.h>
@@ -53,11 +54,18 @@ static int lay_out(struct netns_run *r)
     const struct shape_path path = {
         .rate = s->path_rate, .delay = s->path_delay, .queue_bytes = scenario_queue_bytes(s)};
 
-    if (s->path_loss > 0) {
-        return message_set(r->m, ERR_CONFIG, "path.loss needs --link sim");
+    int rc = topology_init(&r->topo, r->opt->link == RUN_LINK_WIRE ? TOPOLOGY_WIRE : TOPOLOGY_NETEM,
+                           &path, r->m);
+
+    for (enum topology_direction d = 0; d < TOPOLOGY_DIRECTIONS; d++) {
+        r->topo.impair[d] = run_path_impair(s, d);
     }
-    return topology_init(&r->topo, r->opt->link == RUN_LINK_WIRE ? TOPOLOGY_WIRE : TOPOLOGY_NETEM,
-                         &path, r->m);
+    if (!rc && r->topo.kind == TOPOLOGY_NETEM && run_path_is_impaired(s)) {
+        rc = message_set(r->m, ERR_CONFIG,
+                         "loss, jitter, duplicates and another way back need "
+                         "--link wire or --link sim");
+    }
+    return rc;
 }
 
 static int prepare_folder(struct netns_run *r)

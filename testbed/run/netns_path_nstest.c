@@ -220,8 +220,8 @@ static void test_delay(void **state)
         assert_in_range(hist_quantile(&owd[i], 500000), usual.delay, usual.delay + NS_PER_MS);
         assert_true(hist_quantile(&owd[i], 1) >= usual.delay); /* the earliest is not too early */
     }
-    check_counts(&p.r.wire_report.eastward, PACKETS);
-    check_counts(&p.r.wire_report.westward, PACKETS);
+    check_counts(&p.r.wire_report.counters[WIRE_EASTWARD], PACKETS);
+    check_counts(&p.r.wire_report.counters[WIRE_WESTWARD], PACKETS);
     assert_int_equal(p.r.wire_report.late_frames, 2 * PACKETS);
     close(ends[0].fd);
     close(ends[1].fd);

@@ -33,8 +33,11 @@ int netns_run_path(struct netns_run *r, char *path, const char *name, const char
 
 static struct wire_config wire_settings(const struct topology *t)
 {
-    return (struct wire_config){
-        .west = "west", .east = "east", .delay = t->path.delay, .rate = t->path.rate};
+    return (struct wire_config){.west = "west",
+                                .east = "east",
+                                .impair = {[WIRE_EASTWARD] = t->impair[TOPOLOGY_FORWARD],
+                                           [WIRE_WESTWARD] = t->impair[TOPOLOGY_BACKWARD]},
+                                .rate = t->path.rate};
 }
 
 static int serve_wire(int fd, void *arg)
@@ -130,20 +133,26 @@ int netns_wire_try(const struct chain *c, struct message *m)
 
 struct capturing {
     struct capture_live *ends[NETNS_SIDES];
-    ns_t idle_enough; /* so long without a packet: the path is empty */
+    ns_t idle_enough; /* so long without a packet: the path is empty, or has lost all it had */
     ns_t drain_max;   /* a path that is not empty by then carries what is not the run's */
     struct message m;
 };
 
-static ns_t idle_enough(const struct shape_path *p)
+static ns_t delay_max(const struct topology *t)
 {
-    return p->delay + rate_duration(p->rate, SHAPE_PACKET_BYTES) + DRAIN_IDLE_MARGIN;
+    return ns_max(impair_delay_max(&t->impair[TOPOLOGY_FORWARD]),
+                  impair_delay_max(&t->impair[TOPOLOGY_BACKWARD]));
+}
+
+static ns_t idle_enough(const struct topology *t)
+{
+    return delay_max(t) + rate_duration(t->path.rate, SHAPE_PACKET_BYTES) + DRAIN_IDLE_MARGIN;
 }
 
 /* Both directions may hold a full queue when the agents end. */
-static ns_t drain_max(const struct shape_path *p)
+static ns_t drain_max(const struct topology *t)
 {
-    return p->delay + shape_queue_bound(p) + 2 * idle_enough(p) + DRAIN_GRACE;
+    return delay_max(t) + shape_queue_bound(&t->path) + 2 * idle_enough(t) + DRAIN_GRACE;
 }
 
 static int open_capture(struct capturing *c, struct netns_run *r, int side)
@@ -202,8 +211,7 @@ static int capture_packets(struct capturing *c, int control_fd)
 static int serve_captures(int fd, void *arg)
 {
     struct netns_run *r = arg;
-    struct capturing c = {.idle_enough = idle_enough(&r->topo.path),
-                          .drain_max = drain_max(&r->topo.path)};
+    struct capturing c = {.idle_enough = idle_enough(&r->topo), .drain_max = drain_max(&r->topo)};
     struct capture_live_stats stats[NETNS_SIDES] = {0};
     int rc = 0;
 
@@ -248,7 +256,7 @@ int netns_capture_finish(struct netns_run *r)
 
     rc = rc ? rc
             : service_expect(&r->capture, stats, sizeof stats,
-                             realtime_mono() + drain_max(&r->topo.path) + REPORT_TIMEOUT, r->m);
+                             realtime_mono() + drain_max(&r->topo) + REPORT_TIMEOUT, r->m);
     for (int i = 0; i < NETNS_SIDES && !rc; i++) {
         r->sides[i].capture = stats[i];
     }

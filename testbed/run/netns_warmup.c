@@ -67,10 +67,15 @@ static ns_t spacing_of(const struct shape_path *p)
     return ns_max(SPACING_MIN, each + each / 4);
 }
 
+static ns_t longest_delay(const struct topology *t)
+{
+    return ns_max(t->impair[TOPOLOGY_FORWARD].delay, t->impair[TOPOLOGY_BACKWARD].delay);
+}
+
 static int exchange(struct netns_run *r, struct end ends[2])
 {
     ns_t spacing = spacing_of(&r->topo.path), next = realtime_mono(),
-         deadline = next + PACKETS * spacing + r->topo.path.delay + PATIENCE;
+         deadline = next + PACKETS * spacing + longest_delay(&r->topo) + PATIENCE;
     int sent = 0, got[2] = {0}, all = PACKETS;
 
     r->timing.warm_up_owd = NS_NEVER;

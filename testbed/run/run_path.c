@@ -52,6 +52,14 @@ struct impair_config run_path_impair(const struct scenario *s, enum topology_dir
     return c;
 }
 
+bool run_path_is_impaired(const struct scenario *s)
+{
+    struct impair_config f = run_path_impair(s, TOPOLOGY_FORWARD);
+    struct impair_config b = run_path_impair(s, TOPOLOGY_BACKWARD);
+
+    return impair_active(&f) || impair_active(&b) || f.delay != b.delay;
+}
+
 ns_t run_path_delay_max(const struct scenario *s)
 {
     struct impair_config f = run_path_impair(s, TOPOLOGY_FORWARD);

@@ -8,8 +8,12 @@
 #include "testbed/scenario/scenario.h"
 #include "testbed/topology/topology.h"
 
+#include <stdbool.h>
+
 /* Of one direction, with its own seed from that of the run. */
 struct impair_config run_path_impair(const struct scenario *s, enum topology_direction d);
+/* Whether anything but one constant delay both ways is asked for. */
+bool run_path_is_impaired(const struct scenario *s);
 /* The largest delay of either direction, without any queue. */
 ns_t run_path_delay_max(const struct scenario *s);
 

@@ -3,7 +3,6 @@
 
 #include "agents/base/err.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +21,7 @@ static struct frame *at(const struct frames *f, size_t pos)
 int frames_init(struct frames *f, size_t capacity_bytes)
 {
     *f = (struct frames){.capacity = capacity_bytes / ALIGN * ALIGN};
+    heap_init(&f->order);
     f->store = aligned_alloc(ALIGN, f->capacity);
     if (!f->store) {
         return ERR_NOMEM;
@@ -32,6 +32,7 @@ int frames_init(struct frames *f, size_t capacity_bytes)
 
 void frames_fini(struct frames *f)
 {
+    heap_fini(&f->order);
     free(f->store);
     *f = (struct frames){0};
 }
@@ -54,7 +55,7 @@ static bool place(struct frames *f, size_t need, size_t *pos, size_t *wasted)
     return f->used + *wasted + need <= f->capacity;
 }
 
-bool frames_push(struct frames *f, ns_t due, const void *data, size_t len)
+bool frames_push(struct frames *f, ns_t due, int copies, const void *data, size_t len)
 {
     size_t need = record_bytes(len), pos, wasted;
     struct frame *e;
@@ -62,46 +63,60 @@ bool frames_push(struct frames *f, ns_t due, const void *data, size_t len)
     if (!f->used) {
         f->head = 0;
     }
-    if (!place(f, need, &pos, &wasted)) {
+    if (!place(f, need, &pos, &wasted) || heap_push(&f->order, due, at(f, pos))) {
         return false;
     }
-    if (wasted) { /* a filler without data; frames are never so small that it would not fit */
+    if (wasted) {
         e = at(f, (f->head + f->used) % f->capacity);
-        *e = (struct frame){.due = NS_NEVER, .skip = (uint32_t)wasted};
+        /* At least ALIGN bytes, and a record's head may be more: but skip lies within them. */
+        e->len = 0;
+        e->skip = (uint32_t)wasted;
+        f->records++;
     }
     e = at(f, pos);
-    *e = (struct frame){.due = due, .len = (uint32_t)len, .skip = (uint32_t)need};
+    *e = (struct frame){
+        .due = due, .len = (uint32_t)len, .skip = (uint32_t)need, .copies = (uint8_t)copies};
     memcpy(e->data, data, len);
     f->used += wasted + need;
-    f->count++;
-    f->count_max = f->count > f->count_max ? f->count : f->count_max;
+    f->records++;
+    f->count_max = frames_count(f) > f->count_max ? frames_count(f) : f->count_max;
     return true;
 }
 
-size_t frames_peek(const struct frames *f, const struct frame **out, size_t max)
+size_t frames_count(const struct frames *f)
 {
-    size_t pos = f->head, n = 0, want = max < f->count ? max : f->count;
+    return f->order.len;
+}
 
-    while (n < want) {
-        const struct frame *e = at(f, pos);
+ns_t frames_next(const struct frames *f)
+{
+    return heap_next_time(&f->order);
+}
 
-        if (e->len) {
-            out[n++] = e;
-        }
-        pos = (pos + e->skip) % f->capacity;
+size_t frames_take(struct frames *f, ns_t now, struct frame **out, size_t max)
+{
+    size_t n = 0;
+
+    while (n < max && frames_count(f) && frames_next(f) <= now) {
+        out[n++] = heap_pop(&f->order);
     }
     return n;
 }
 
-void frames_pop(struct frames *f, size_t n)
+void frames_release(struct frames *f, struct frame **list, size_t n)
 {
-    assert(n <= f->count);
-    while (n > 0) {
+    for (size_t i = 0; i < n; i++) {
+        list[i]->gone = true;
+    }
+    while (f->records) {
         const struct frame *e = at(f, f->head);
+        size_t skip = e->skip;
 
-        n -= e->len > 0;
-        f->count -= e->len > 0;
-        f->used -= e->skip;
-        f->head = (f->head + e->skip) % f->capacity;
+        if (e->len && !e->gone) {
+            break;
+        }
+        f->head = (f->head + skip) % f->capacity;
+        f->used -= skip;
+        f->records--;
     }
 }

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #define BATCH 32
+#define COPIES_MAX 2
 #define FRAME_MAX 2048
 #define SOCKET_BUFFER_BYTES (16 * 1024 * 1024)
 /* Room for this much more than the delay asks for, should the wire not get to run in time. */
@@ -42,13 +43,16 @@ struct inbox {
 /* What enters at one side, until it leaves at the other. */
 struct side {
     int fd;
+    struct impair_config asked; /* from the first reset on */
+    struct impair impair;
+    ns_t last_arrival;
     struct frames frames;
     struct wire_counters counters;
 };
 
 struct wire {
     struct side sides[SIDES];
-    ns_t delay, armed;
+    ns_t armed;
     int epoll_fd, timer_fd;
     struct hist late;
     struct inbox in;
@@ -113,10 +117,28 @@ static void prepare_inbox(struct inbox *in)
     }
 }
 
+static size_t store_bytes(const struct wire_config *cfg, const struct impair_config *impair)
+{
+    ns_t longest = ns_add(impair_delay_max(impair), SLACK);
+    int64_t bytes = 2 * rate_bytes(cfg->rate, ns_min(longest, NS_NEVER / 4)) + SMALL_FRAMES_BYTES;
+
+    return (size_t)(bytes < STORE_MAX ? bytes : STORE_MAX);
+}
+
+/* Only the delay at first, but everything is checked now. */
+static int set_impairments(struct side *s, const struct impair_config *asked)
+{
+    struct impair_config plain = {.delay = asked->delay};
+
+    s->asked = *asked;
+    return impair_init(&s->impair, asked) || impair_init(&s->impair, &plain) ? ERR_CONFIG : 0;
+}
+
 static int open_all(struct wire *w, const struct wire_config *cfg, struct message *m)
 {
     const char *names[SIDES] = {[WEST] = cfg->west, [EAST] = cfg->east};
-    int64_t bytes = 2 * rate_bytes(cfg->rate, ns_add(cfg->delay, SLACK)) + SMALL_FRAMES_BYTES;
+    const struct impair_config *impair[SIDES] = {
+        [WEST] = &cfg->impair[WIRE_EASTWARD], [EAST] = &cfg->impair[WIRE_WESTWARD]};
 
     w->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     w->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
@@ -126,7 +148,10 @@ static int open_all(struct wire *w, const struct wire_config *cfg, struct messag
     for (uint32_t i = 0; i < SIDES; i++) {
         struct side *s = &w->sides[i];
 
-        if (frames_init(&s->frames, (size_t)(bytes < STORE_MAX ? bytes : STORE_MAX))) {
+        if (set_impairments(s, impair[i])) {
+            return message_set(m, ERR_CONFIG, "wire: impairments that cannot be");
+        }
+        if (frames_init(&s->frames, store_bytes(cfg, impair[i]))) {
             return message_set(m, ERR_NOMEM, "wire: out of memory");
         }
         if (open_side(s, names[i], m)) {
@@ -148,7 +173,6 @@ int wire_open(struct wire **out, const struct wire_config *cfg, struct message *
         return message_set(m, ERR_NOMEM, "wire: out of memory");
     }
     w->sides[WEST].fd = w->sides[EAST].fd = w->epoll_fd = w->timer_fd = -1;
-    w->delay = cfg->delay;
     w->armed = NS_NEVER;
     prepare_inbox(&w->in);
     rc = open_all(w, cfg, m);
@@ -193,16 +217,30 @@ static ns_t stamp_of(struct msghdr *h)
 static void accept_frame(struct wire *w, struct side *s, size_t i, ns_t now, ns_t wall_offset)
 {
     struct msghdr *h = &w->in.messages[i].msg_hdr;
+    struct wire_counters *c = &s->counters;
     ns_t stamp = stamp_of(h), arrival = stamp ? ns_min(stamp - wall_offset, now) : now;
     size_t len = w->in.messages[i].msg_len;
+    struct impair_fate fate;
 
-    if (h->msg_flags & MSG_TRUNC ||
-        !frames_push(&s->frames, arrival + w->delay, w->in.data[i], len)) {
-        s->counters.store_drops++;
+    c->in_frames++;
+    c->in_bytes += len;
+    if (h->msg_flags & MSG_TRUNC) {
+        c->oversize_drops++;
         return;
     }
-    s->counters.in_frames++;
-    s->counters.in_bytes += len;
+    /* The two clocks are not read at one moment: what comes later must not seem earlier for that.
+     */
+    s->last_arrival = ns_max(s->last_arrival, arrival);
+    fate = impair_packet(&s->impair, (int64_t)len, s->last_arrival);
+    if (!fate.copies) {
+        c->lost++;
+    } else if (!frames_push(&s->frames, fate.due, fate.copies, w->in.data[i], len)) {
+        c->store_drops++;
+    } else {
+        c->duplicated += (uint64_t)fate.copies - 1;
+        c->inside += (uint64_t)fate.copies;
+        c->inside_max = c->inside > c->inside_max ? c->inside : c->inside_max;
+    }
 }
 
 static void receive(struct wire *w, struct side *s)
@@ -210,37 +248,44 @@ static void receive(struct wire *w, struct side *s)
     int n;
 
     do {
-        ns_t now;
+        ns_t now, offset;
 
         for (size_t i = 0; i < BATCH; i++) {
             w->in.messages[i].msg_hdr.msg_controllen = sizeof w->in.control[i];
         }
         n = recvmmsg(s->fd, w->in.messages, BATCH, MSG_DONTWAIT, NULL);
+        offset = realtime_wall_offset();
         now = realtime_mono();
         for (int i = 0; i < n; i++) {
-            accept_frame(w, s, (size_t)i, now, realtime_wall() - now);
+            accept_frame(w, s, (size_t)i, now, offset);
         }
     } while (n == BATCH);
 }
 
-/* Sends n frames by fd; a frame that is refused is lost, the ones after it are not. */
-static void send_frames(struct side *s, int fd, const struct frame **list, size_t n)
+/* Sends n frames by fd, each as often as it asks; a frame that is refused is lost, the ones after
+ * it are not. */
+static void send_frames(struct side *s, int fd, struct frame **list, size_t frames)
 {
-    struct mmsghdr messages[BATCH] = {0};
-    struct iovec iov[BATCH];
-    size_t done = 0;
+    struct mmsghdr messages[BATCH * COPIES_MAX] = {0};
+    struct iovec iov[BATCH * COPIES_MAX];
+    size_t n = 0, done = 0;
 
-    for (size_t i = 0; i < n; i++) {
-        iov[i] =
-            (struct iovec){.iov_base = (void *)(uintptr_t)list[i]->data, .iov_len = list[i]->len};
-        messages[i].msg_hdr.msg_iov = &iov[i];
-        messages[i].msg_hdr.msg_iovlen = 1;
+    for (size_t i = 0; i < frames; i++) {
+        for (int k = 0; k < list[i]->copies; k++, n++) {
+            iov[n] = (struct iovec){.iov_base = list[i]->data, .iov_len = list[i]->len};
+            messages[n].msg_hdr.msg_iov = &iov[n];
+            messages[n].msg_hdr.msg_iovlen = 1;
+        }
     }
+    s->counters.inside -= n;
     while (done < n) {
         int sent = sendmmsg(fd, messages + done, (unsigned)(n - done), MSG_DONTWAIT);
 
         if (sent > 0) {
             s->counters.out_frames += (uint64_t)sent;
+            for (int i = 0; i < sent; i++) {
+                s->counters.out_bytes += iov[done + (size_t)i].iov_len;
+            }
             done += (size_t)sent;
         } else if (errno != EINTR) {
             s->counters.send_drops++;
@@ -251,37 +296,32 @@ static void send_frames(struct side *s, int fd, const struct frame **list, size_
 
 static void emit_due(struct wire *w, struct side *s, int out_fd)
 {
-    const struct frame *list[BATCH];
-    size_t n, due;
+    struct frame *list[BATCH];
+    size_t n;
 
     do {
-        ns_t now = realtime_mono();
+        ns_t now;
 
-        n = frames_peek(&s->frames, list, BATCH);
-        for (due = 0; due < n && list[due]->due <= now; due++) {
-        }
-        if (!due) {
+        n = frames_take(&s->frames, realtime_mono(), list, BATCH);
+        if (!n) {
             return;
         }
-        send_frames(s, out_fd, list, due);
+        send_frames(s, out_fd, list, n);
         now = realtime_mono();
-        for (size_t i = 0; i < due; i++) {
+        for (size_t i = 0; i < n; i++) {
             hist_add(&w->late, now - list[i]->due);
         }
-        frames_pop(&s->frames, due);
-    } while (due == BATCH);
+        frames_release(&s->frames, list, n);
+    } while (n == BATCH);
 }
 
 static int arm(struct wire *w)
 {
     struct itimerspec t = {{0, 0}, {0, 0}};
-    const struct frame *first;
     ns_t due = NS_NEVER;
 
     for (int i = 0; i < SIDES; i++) {
-        if (frames_peek(&w->sides[i].frames, &first, 1)) {
-            due = ns_min(due, first->due);
-        }
+        due = ns_min(due, frames_next(&w->sides[i].frames));
     }
     if (due == w->armed) {
         return 0;
@@ -311,7 +351,10 @@ static void reset(struct wire *w)
         struct side *s = &w->sides[i];
 
         read_kernel_drops(s);
-        s->counters = (struct wire_counters){.in_frames = s->frames.count};
+        s->counters = (struct wire_counters){.in_frames = s->counters.inside,
+                                             .inside = s->counters.inside,
+                                             .inside_max = s->counters.inside};
+        (void)impair_init(&s->impair, &s->asked); /* wire_open has seen that it works */
     }
 }
 
@@ -369,7 +412,8 @@ int wire_run(struct wire *w, int control_fd, struct message *m)
 
 void wire_report(struct wire *w, struct wire_report *out)
 {
-    struct wire_counters *to[SIDES] = {[WEST] = &out->eastward, [EAST] = &out->westward};
+    static const enum wire_direction directions[SIDES] = {
+        [WEST] = WIRE_EASTWARD, [EAST] = WIRE_WESTWARD};
 
     *out = (struct wire_report){
         .late_p50 = hist_quantile(&w->late, 500000),
@@ -382,7 +426,6 @@ void wire_report(struct wire *w, struct wire_report *out)
         struct side *s = &w->sides[i];
 
         read_kernel_drops(s);
-        *to[i] = s->counters;
-        to[i]->inside = s->frames.count;
+        out->counters[directions[i]] = s->counters;
     }
 }
