@@ -73,6 +73,10 @@ static int take(void *ctx, enum udp_link link, int64_t wall_ns, const uint8_t *f
         t->c->cut++;
         return 0;
     }
+    if (d.damaged) {
+        t->c->damaged++;
+        return 0;
+    }
     return append(trace, &(struct capture_packet){.wall_ns = wall_ns,
                                                   .digest = digest64(d.payload, d.payload_bytes),
                                                   .ip_bytes = d.ip_bytes,

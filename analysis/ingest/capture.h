@@ -29,8 +29,9 @@ struct capture_trace {
 
 struct capture {
     struct capture_trace traces[CAPTURE_DIRECTIONS];
-    uint64_t others; /* frames that are not between the two agents */
-    uint64_t cut;    /* datagrams the capture did not keep whole; they are not in the traces */
+    uint64_t others;  /* frames that are not between the two agents */
+    uint64_t damaged; /* datagrams with a wrong checksum; likewise */
+    uint64_t cut;     /* datagrams the capture did not keep whole; they are not in the traces */
 };
 
 /* Which datagrams count: sender to receiver is forward, back is reverse. Only the IP addresses and

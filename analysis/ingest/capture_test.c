@@ -232,6 +232,30 @@ static void test_udp_v4(void **state)
     assert_int_equal(udp_parse(&d, UDP_LINK_ETHERNET, frame, len), ERR_MALFORMED);
 }
 
+/* Whatever bit of a packet with checksums is turned, the packet is damaged or none of ours. */
+static void test_checksums(void **state)
+{
+    static const uint8_t whole[] = {0x45, 0x00, 0x00, 0x23, 0x00, 0x00, 0x40, 0x00, 0x40,
+                                    0x11, 0x22, 0x2e, 0x0a, 0x4d, 0x01, 0x01, 0x0a, 0x4d,
+                                    0x03, 0x02, 0x13, 0x88, 0x13, 0x88, 0x00, 0x0f, 0x53,
+                                    0xe7, 0x6d, 0x75, 0x78, 0x62, 0x65, 0x64, 0x21};
+    uint8_t packet[sizeof whole];
+    struct udp_datagram d;
+
+    (void)state;
+    assert_int_equal(udp_parse(&d, UDP_LINK_IP, whole, sizeof whole), 0);
+    assert_false(d.damaged);
+    for (size_t bit = 0; bit < 8 * sizeof whole; bit++) {
+        memcpy(packet, whole, sizeof packet);
+        packet[bit / 8] ^= (uint8_t)(1U << bit % 8);
+        assert_true(udp_parse(&d, UDP_LINK_IP, packet, sizeof packet) || d.damaged);
+    }
+    memcpy(packet, whole, sizeof packet); /* not filled in */
+    packet[10] = packet[11] = packet[26] = packet[27] = 0;
+    assert_int_equal(udp_parse(&d, UDP_LINK_IP, packet, sizeof packet), 0);
+    assert_false(d.damaged);
+}
+
 static void test_udp_v6(void **state)
 {
     uint8_t packet[40 + 8 + 4] = {0x60, 0x20, 0, 0, 0, 12, 17, 64};
@@ -262,6 +286,7 @@ int main(void)
         cmocka_unit_test(test_stamps_out_of_range),
         cmocka_unit_test(test_no_capture),
         cmocka_unit_test(test_udp_v4),
+        cmocka_unit_test(test_checksums),
         cmocka_unit_test(test_udp_v6),
     };
 

@@ -251,6 +251,7 @@ static int load_captures(struct run_data *d, const char *dir, struct fault *f)
         snprintf(path, sizeof path, "%s/%s.pcap", dir, agent_names[i]);
         rc = capture_read(&at[i], path, &d->info.hosts, f);
         d->cut += at[i].cut;
+        d->damaged += at[i].damaged;
         d->captured += at[i].traces[0].count + at[i].traces[1].count;
     }
     if (!rc) {

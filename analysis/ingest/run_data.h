@@ -47,6 +47,7 @@ struct run_data {
     struct run_trace forward, reverse;
     struct run_numbers sent, received; /* forward packets at the sender, at the receiver */
     uint64_t cut;                      /* datagrams a capture did not keep whole */
+    uint64_t damaged;                  /* datagrams with a wrong checksum in a capture */
     size_t captured;                   /* datagrams in both captures */
     uint64_t truncated;                /* files of records whose last line is cut off */
     struct flows flows;                /* stack exec alone; its packets are all data above */

@@ -13,6 +13,8 @@
 #define V4_HEADER_BYTES 20
 #define V6_HEADER_BYTES 40
 #define UDP_HEADER_BYTES 8
+#define V4_CHECKSUM_AT 10
+#define UDP_CHECKSUM_AT 6
 #define V4_FRAGMENT_MASK 0x3fff /* more-fragments flag and offset */
 
 static void set_ip(struct addr *a, uint8_t family, const uint8_t *ip)
@@ -63,11 +65,68 @@ static size_t parse_v6(struct udp_datagram *d, struct buf_reader *r)
     return next == PROTOCOL_UDP ? length : 0;
 }
 
+/* Adds up bytes in pairs, as they lie in memory (RFC 1071 section 2: the order of bytes is no
+ * matter). */
+static uint64_t sum(uint64_t total, const uint8_t *data, size_t len)
+{
+    uint16_t pair;
+    uint32_t word;
+
+    for (; len >= sizeof word; len -= sizeof word, data += sizeof word) {
+        memcpy(&word, data, sizeof word);
+        total += word;
+    }
+    for (; len >= sizeof pair; len -= sizeof pair, data += sizeof pair) {
+        memcpy(&pair, data, sizeof pair);
+        total += pair;
+    }
+    if (len) {
+        const uint8_t last[2] = {*data, 0};
+
+        memcpy(&pair, last, sizeof pair);
+        total += pair;
+    }
+    return total;
+}
+
+/* Whether a sum that takes in its own checksum is right. */
+static bool right(uint64_t total)
+{
+    while (total >> 16) {
+        total = (total & 0xffff) + (total >> 16);
+    }
+    return total == 0xffff;
+}
+
+static bool filled_in(const uint8_t *checksum)
+{
+    return checksum[0] || checksum[1];
+}
+
+/* A checksum of 0 is none (RFC 768), or was left to an interface to fill in. */
+static bool is_damaged(const struct udp_datagram *d, const uint8_t *ip, size_t ip_header,
+                       const uint8_t *udp, size_t udp_bytes)
+{
+    const uint8_t pseudo[4] = {0, PROTOCOL_UDP, (uint8_t)(udp_bytes >> 8), (uint8_t)udp_bytes};
+    size_t each = d->from.family == 4 ? 4 : 16;
+    uint64_t total;
+
+    if (d->from.family == 4 && filled_in(ip + V4_CHECKSUM_AT) && !right(sum(0, ip, ip_header))) {
+        return true;
+    }
+    if (!filled_in(udp + UDP_CHECKSUM_AT)) {
+        return false;
+    }
+    total = sum(sum(0, pseudo, sizeof pseudo), d->from.ip, each);
+    return !right(sum(sum(total, d->to.ip, each), udp, udp_bytes));
+}
+
 int udp_parse(struct udp_datagram *d, enum udp_link link, const uint8_t *frame, size_t len)
 {
     struct buf_reader r = buf_reader_init(frame, len);
     uint16_t type = 0;
     size_t ip_payload = 0, udp_bytes;
+    const uint8_t *ip, *udp;
 
     *d = (struct udp_datagram){0};
     if (link == UDP_LINK_ETHERNET) {
@@ -76,11 +135,13 @@ int udp_parse(struct udp_datagram *d, enum udp_link link, const uint8_t *frame, 
     } else if (len) {
         type = frame[0] >> 4 == 6 ? ETHERTYPE_V6 : ETHERTYPE_V4;
     }
+    ip = r.pos;
     if (buf_left(&r) && type == ETHERTYPE_V4 && *r.pos >> 4 == 4) {
         ip_payload = parse_v4(d, &r);
     } else if (buf_left(&r) && type == ETHERTYPE_V6 && *r.pos >> 4 == 6) {
         ip_payload = parse_v6(d, &r);
     }
+    udp = r.pos;
     d->from.port = buf_get_u16(&r);
     d->to.port = buf_get_u16(&r);
     udp_bytes = buf_get_u16(&r);
@@ -91,5 +152,7 @@ int udp_parse(struct udp_datagram *d, enum udp_link link, const uint8_t *frame, 
     d->payload = r.pos;
     d->payload_bytes = udp_bytes - UDP_HEADER_BYTES;
     d->captured_bytes = buf_left(&r) < d->payload_bytes ? buf_left(&r) : d->payload_bytes;
+    d->damaged = d->captured_bytes == d->payload_bytes &&
+                 is_damaged(d, ip, (size_t)(udp - ip), udp, udp_bytes);
     return 0;
 }

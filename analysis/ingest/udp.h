@@ -7,6 +7,7 @@
 
 #include "agents/base/addr.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,6 +20,7 @@ struct udp_datagram {
     const uint8_t *payload; /* borrowed */
     size_t payload_bytes;   /* by the UDP header */
     size_t captured_bytes;  /* of the payload; less when the capture cut the packet */
+    bool damaged;           /* whole, but the checksum of IPv4 or UDP (RFC 1071) is wrong */
 };
 
 /* Returns 0, or ERR_MALFORMED when the frame is no complete UDP datagram over IP. */

@@ -115,11 +115,12 @@ static void add_jitter(struct delays *l, const struct media *m)
     }
 }
 
-static void add_queue(struct delays *l, const struct run_trace *t)
+/* What a packet takes beyond the empty path. */
+static void add_queue(struct delays *l, const struct run_trace *t, ns_t unloaded)
 {
-    ns_t smallest = NS_NEVER;
+    ns_t smallest = unloaded;
 
-    for (size_t i = 0; i < t->count; i++) {
+    for (size_t i = 0; i < t->count && unloaded == NS_NEVER; i++) {
         if (t->packets[i].received != NS_NEVER) {
             smallest = ns_min(smallest, t->packets[i].received - t->packets[i].sent);
         }
@@ -128,7 +129,7 @@ static void add_queue(struct delays *l, const struct run_trace *t)
         const struct run_packet *p = &t->packets[i];
 
         if (p->received != NS_NEVER) {
-            dist_add(&l->queue, p->sent, ns_to_ms(p->received - p->sent - smallest));
+            dist_add(&l->queue, p->sent, ns_to_ms(ns_max(p->received - p->sent - smallest, 0)));
         }
     }
 }
@@ -144,12 +145,12 @@ static void add_rtt(struct delays *l, const struct table *t)
     }
 }
 
-int delays_init(struct delays *l, const struct run_data *d, const struct media *m)
+int delays_init(struct delays *l, const struct run_data *d, const struct media *m, ns_t unloaded)
 {
     *l = (struct delays){0};
     add_media(l, m);
     add_jitter(l, m);
-    add_queue(l, &d->forward);
+    add_queue(l, &d->forward, unloaded);
     add_rtt(l, &d->tables[RUN_SENDER][RECORD_RTT]);
     for (size_t i = 0; i < ITEMS; i++) {
         if (dist_of(l, &items[i])->failed) {

@@ -18,8 +18,9 @@ struct delays {
     struct dist owd, app_owd, sender_queue, frame_spread, jitter, pdv, queue, rtt;
 };
 
-/* Returns 0 or ERR_NOMEM. */
-int delays_init(struct delays *l, const struct run_data *d, const struct media *m);
+/* unloaded: the delay of the empty path, by the run's certificate; NS_NEVER: not known, then the
+ * smallest delay of the run stands for it. Returns 0 or ERR_NOMEM. */
+int delays_init(struct delays *l, const struct run_data *d, const struct media *m, ns_t unloaded);
 void delays_fini(struct delays *l);
 void delays_put(const struct delays *l, const struct windows *w, struct metric_set *out);
 

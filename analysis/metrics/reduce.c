@@ -2,6 +2,7 @@
 #include "analysis/metrics/reduce.h"
 
 #include "agents/base/err.h"
+#include "analysis/ingest/certificate_info.h"
 #include "analysis/ingest/run_data.h"
 #include "analysis/metrics/delays.h"
 #include "analysis/metrics/media.h"
@@ -15,6 +16,7 @@
 #include "analysis/metrics/window.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,6 +30,7 @@ static const char *const kept[] = {"name",  "plan",      "cell",  "repetition", 
 
 struct reduction {
     struct run_data data;
+    struct certificate_info certificate;
     struct media media;
     struct windows windows;
     struct delays delays;
@@ -130,6 +133,7 @@ static json_t *document(const struct reduction *r)
 
         rc |= v && json_object_set(doc, kept[i], v);
     }
+    rc |= r->certificate.root && json_object_set(doc, "certificate", r->certificate.root);
     invalid = validity_reasons(&r->data, &r->media, &r->windows);
     rc |= json_object_set_new(doc, "valid", json_boolean(json_array_size(invalid) == 0));
     rc |= json_object_set_new(doc, "invalid", invalid);
@@ -169,7 +173,7 @@ static int reduce(struct reduction *r)
         rc = media_init(&r->media, &r->data);
     }
     if (!rc) {
-        rc = delays_init(&r->delays, &r->data, &r->media);
+        rc = delays_init(&r->delays, &r->data, &r->media, r->certificate.unloaded);
     }
     if (!rc) {
         rc = traffic_init(&r->traffic, &r->data);
@@ -180,6 +184,8 @@ static int reduce(struct reduction *r)
     windows_init(&r->windows, &r->data);
     rates_put(&r->data, &r->media, &r->windows, &r->metrics);
     delays_put(&r->delays, &r->windows, &r->metrics);
+    metric_set_put(&r->metrics, "unloaded_owd_ms", WINDOW_WHOLE,
+                   r->certificate.unloaded == NS_NEVER ? NAN : ns_to_ms(r->certificate.unloaded));
     quality_put(&r->data, &r->media, &r->windows, &r->metrics);
     transfer_put(&r->data, &r->windows, &r->metrics);
     traffic_put(&r->traffic, &r->windows, &r->metrics);
@@ -192,6 +198,7 @@ static void reduction_fini(struct reduction *r)
     traffic_fini(&r->traffic);
     delays_fini(&r->delays);
     media_fini(&r->media);
+    certificate_info_fini(&r->certificate);
     run_data_fini(&r->data);
 }
 
@@ -201,7 +208,11 @@ int reduce_run(const char *dir, json_t **out, struct fault *f)
     json_t *doc = NULL;
     int rc = run_data_load(&r.data, dir, f);
 
+    if (!rc) {
+        rc = certificate_info_read(&r.certificate, dir, f);
+    }
     if (rc) {
+        run_data_fini(&r.data);
         return rc;
     }
     rc = reduce(&r);

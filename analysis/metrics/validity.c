@@ -92,6 +92,7 @@ json_t *validity_reasons(const struct run_data *d, const struct media *m, const 
     }
     add(&r, "capture-drops", capture_drops(&d->info), "packets the kernel did not capture");
     add(&r, "capture-cut", d->cut, "packets not captured whole");
+    add(&r, "checksum-error", d->damaged, "captured packets with a wrong IP or UDP checksum");
     add(&r, "records-truncated", d->truncated, "files of records whose last line is cut off");
     check_trace(&r, &d->forward);
     check_trace(&r, &d->reverse);

@@ -59,7 +59,10 @@ const struct catalogue_entry catalogue[] = {
     {"traffic_reordered_ratio", "Packets reordered", "%", PERCENT, 2, 0,
      "Stack exec, packets that arrived behind one of their flow that was sent later (RFC 4737)."},
     {"queue_delay_ms", "Queueing on the path", "ms", 1, 1, 1,
-     "Per captured packet sender to receiver, one-way delay minus the smallest of the run."},
+     "Per captured packet sender to receiver, one-way delay beyond that of the empty path, which "
+     "the certificate tells; without one, beyond the smallest of the run."},
+    {"unloaded_owd_ms", "One-way delay of the empty path", "ms", 1, 2, 0,
+     "Median of small packets on the path before the run's traffic, by the run's certificate."},
     {"link_utilisation_ratio", "Link use", "%", PERCENT, 1, 0,
      "Ethernet bytes (IP packet + 14) that arrived, divided by link rate x time."},
     {"rtt_ms", "Round-trip time", "ms", 1, 1, 1, "Samples of the sender's transport."},

@@ -3,6 +3,7 @@
 
 #include "agents/base/err.h"
 #include "agents/base/prng.h"
+#include "analysis/report/summary.h"
 
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
@@ -256,16 +257,51 @@ struct difference_value difference_get(const json_t *summary, size_t pair, const
     };
 }
 
+/* The mean over the valid runs of one cell of the pair. */
+static double own_mean(const json_t *summary, size_t pair, size_t which,
+                       const struct difference_row *r)
+{
+    json_t *d = json_array_get(json_object_get(summary, "differences"), pair);
+    json_t *index = json_array_get(json_object_get(d, "cells"), which);
+    size_t cell = (size_t)json_integer_value(index);
+    const char *window = r->window;
+    struct summary_value v;
+
+    if (strcmp(window, "during") == 0 &&
+        summary_get(summary, cell, "link_utilisation_ratio", "during").n == 0) {
+        window = "whole";
+    }
+    v = summary_get(summary, cell, r->metric, window);
+    return v.n ? v.mean : NAN;
+}
+
+bool difference_has_any(const struct difference_value *v)
+{
+    return v->n > 0 || isfinite(v->means[0]) || isfinite(v->means[1]);
+}
+
+static bool has_twins(const json_t *summary, size_t pair)
+{
+    return difference_get(summary, pair, "link_utilisation_ratio", "whole").n > 0;
+}
+
 struct difference_value difference_row_get(const json_t *summary, size_t pair, size_t row)
 {
     const struct difference_row *r = &difference_rows[row];
     const char *window = r->window;
 
+    struct difference_value v;
+
     if (strcmp(window, "during") == 0 &&
         difference_get(summary, pair, "link_utilisation_ratio", "during").n == 0) {
         window = "whole";
     }
-    return difference_get(summary, pair, r->metric, window);
+    v = difference_get(summary, pair, r->metric, window);
+    if (v.n == 0 && !has_twins(summary, pair)) {
+        v.means[0] = own_mean(summary, pair, 0, r);
+        v.means[1] = own_mean(summary, pair, 1, r);
+    }
+    return v;
 }
 
 /* What is shown as zero has no sign of its own. */

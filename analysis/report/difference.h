@@ -11,6 +11,7 @@
 #include "analysis/report/plan.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #define DIFFERENCE_RESAMPLES 2000
@@ -42,8 +43,12 @@ json_t *difference_all(const struct plan_results *p);
 /* One value of it. */
 struct difference_value difference_get(const json_t *summary, size_t pair, const char *metric,
                                        const char *window);
+/* That of a row. Where no seed has a valid run of both (n is 0), means are still those of each
+ * cell's own valid runs, NAN for a cell without any. */
 struct difference_value difference_row_get(const json_t *summary, size_t pair, size_t row);
 
+/* Whether there is anything to show of a row. */
+bool difference_has_any(const struct difference_value *v);
 /* A difference and its interval as shown, in the metric's display unit; "-" for what is not. */
 void difference_text(char out[DIFFERENCE_TEXT_BYTES], double v, const struct catalogue_entry *e);
 void difference_interval_text(char out[DIFFERENCE_TEXT_BYTES], const struct difference_value *v,

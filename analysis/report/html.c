@@ -4,6 +4,7 @@
 #include "agents/base/err.h"
 #include "analysis/metrics/window.h"
 #include "analysis/report/catalogue.h"
+#include "analysis/report/certificates.h"
 #include "analysis/report/figures.h"
 #include "analysis/report/html_stacks.h"
 #include "analysis/report/html_text.h"
@@ -586,6 +587,7 @@ static void put_page(struct page *g)
 {
     put_head(g);
     put_validity(g);
+    certificates_put_html(g->f, g->p);
     put_pairs(g);
     put_expect(g);
     put_overview(g);

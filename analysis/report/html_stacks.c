@@ -42,13 +42,17 @@ static void put_row(FILE *f, const json_t *summary, size_t pair, size_t row)
     struct difference_value v = difference_row_get(summary, pair, row);
     char text[DIFFERENCE_TEXT_BYTES];
 
-    if (v.n == 0) {
+    if (!difference_has_any(&v)) {
         return;
     }
     fprintf(f, "<tr><td class=\"l\" title=\"%s\">%s%s%s%s</td>", r->metric, r->label,
             *e->unit ? " <span class=\"unit\">" : "", e->unit, *e->unit ? "</span>" : "");
     for (int i = 0; i < 2; i++) {
-        fprintf(f, "<td>%.*f</td>", e->decimals, v.means[i] * e->scale);
+        if (isfinite(v.means[i])) {
+            fprintf(f, "<td>%.*f</td>", e->decimals, v.means[i] * e->scale);
+        } else {
+            fputs("<td>–</td>", f);
+        }
     }
     difference_text(text, v.mean, e);
     fprintf(f, "<td>%s</td>", text);
@@ -81,7 +85,8 @@ void html_stacks_put(FILE *f, const struct plan_results *p, const json_t *summar
     fprintf(
         f,
         "</table></div>\n<p>Equal path, flows and seeds; only the stack differs. Means over the "
-        "seeds of which both have a valid run; the interval is that of the mean difference, run "
+        "seeds of which both have a valid run (where there is none, of each stack's valid runs); "
+        "the interval is that of the mean difference, run "
         "by run: bootstrap of %d resamples, percentile method, from two runs per stack on (with "
         "few it is too narrow). <i>During</i>, like all rows from <i>one-way delay "
         "during</i> on, is each stack's own transfer; without one, the whole run. Differences of "

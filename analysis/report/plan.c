@@ -143,6 +143,44 @@ static int load_run(struct plan_results *p, struct plan_result_run *r, bool agai
     return r->doc ? 0 : ERR_NOMEM;
 }
 
+/* ---- certificates ---- */
+
+static bool is_certified(const json_t *doc)
+{
+    const char *state =
+        json_string_value(json_object_get(json_object_get(doc, "certificate"), "state"));
+
+    return state && strcmp(state, "none") != 0;
+}
+
+/* Runs with and without a certificate are not averaged together: those without are invalid, unless
+ * no run of the plan has one. */
+static int set_uncertified_apart(struct plan_results *p)
+{
+    size_t certified = 0;
+
+    for (size_t i = 0; i < p->run_count; i++) {
+        certified += is_certified(p->runs[i].doc);
+    }
+    p->uncertified = p->run_count - certified;
+    for (size_t i = 0; i < p->run_count && certified; i++) {
+        struct plan_result_run *r = &p->runs[i];
+
+        if (is_certified(r->doc) || !r->valid) {
+            continue;
+        }
+        r->valid = false;
+        p->invalid++;
+        if (json_object_set_new(r->doc, "valid", json_false()) ||
+            json_object_set_new(r->doc, "invalid",
+                                json_pack("[{s:s,s:i,s:s}]", "reason", "uncertified", "count", 1,
+                                          "detail", "other runs of the plan are certified"))) {
+            return ERR_NOMEM;
+        }
+    }
+    return 0;
+}
+
 /* ---- cells ---- */
 
 static json_t *data_kind(const json_t *flows)
@@ -375,9 +413,13 @@ int plan_results_load(struct plan_results *p, const char *dir, bool again, struc
     rc = find_runs(p, f);
     for (size_t i = 0; i < p->run_count && !rc; i++) {
         rc = load_run(p, &p->runs[i], again);
-        if (!rc) {
-            rc = join_cell(p, i);
+        if (rc) {
+            fault_set(f, rc, "%s: %s", dir, err_text(rc));
         }
+    }
+    rc = rc ? rc : set_uncertified_apart(p);
+    for (size_t i = 0; i < p->run_count && !rc; i++) {
+        rc = join_cell(p, i);
         if (rc) {
             fault_set(f, rc, "%s: %s", dir, err_text(rc));
         }

@@ -37,6 +37,7 @@ struct plan_results {
     const char *name, *link, *link_why; /* borrowed from the first run; never NULL */
     struct plan_result_run *runs;       /* in the order of index.json, else by name */
     size_t run_count, invalid;
+    size_t uncertified; /* runs without a certificate */
     struct plan_result_cell *cells;
     size_t cell_count;
     struct plan_result_pair *pairs; /* in the order of the plan */

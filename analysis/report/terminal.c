@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/report/terminal.h"
 
+#include "analysis/report/certificates.h"
 #include "analysis/report/difference.h"
 #include "analysis/report/summary.h"
 
@@ -149,7 +150,7 @@ static void put_pair(FILE *out, const struct plan_results *p, const json_t *summ
         struct difference_value v = difference_row_get(summary, pair, i);
         char label[2 * ROW_LABEL_WIDTH], text[DIFFERENCE_TEXT_BYTES];
 
-        if (v.n == 0) {
+        if (!difference_has_any(&v)) {
             continue;
         }
         snprintf(label, sizeof label, "%s%s%s", difference_rows[i].label, *e->unit ? ", " : "",
@@ -182,7 +183,10 @@ static void put_pairs_notes(FILE *out, const struct plan_results *p, const json_
     char text[TEXT_BYTES];
 
     if (most == 0) {
-        fputs("No seed has a valid run under both stacks to compare.\n\n", out);
+        fputs("No seed has a valid run under both stacks to compare: each column shows the mean of "
+              "its "
+              "stack's\nvalid runs.\n\n",
+              out);
         return;
     }
     snprintf(text, sizeof text,
@@ -301,6 +305,16 @@ static void put_cells(FILE *out, const struct plan_results *p, const json_t *sum
     fputs(any_without_transfer(p, summary) ? " (else of the whole run).\n\n" : ".\n\n", out);
 }
 
+static void put_certificates(FILE *out, const struct plan_results *p)
+{
+    struct certificates c;
+    char text[TEXT_BYTES];
+
+    certificates_sum(&c, p);
+    certificates_line(&c, text, sizeof text);
+    put_wrapped(out, 0, text);
+}
+
 void terminal_print(FILE *out, const struct plan_results *p, const json_t *summary)
 {
     fprintf(out, "%s: %zu run%s on link %s", p->name, p->run_count, p->run_count == 1 ? "" : "s",
@@ -319,5 +333,6 @@ void terminal_print(FILE *out, const struct plan_results *p, const json_t *summa
     }
     put_expect(out, summary);
     put_invalid(out, p);
+    put_certificates(out, p);
     fprintf(out, "Report: %s/report.html\n", p->dir);
 }

@@ -297,6 +297,49 @@ int chain_losses(struct chain *c, struct chain_losses *out, struct message *m)
     return 0;
 }
 
+/* An interface that neither shapes nor delays has no queue: returns 1 with the kind of one. */
+static int check_plain(struct chain *c, size_t i, struct message *m)
+{
+    struct qdisc list[QDISCS_MAX];
+    int n = list_node(c, c->topo.ifaces[i].node, list, m);
+
+    for (int k = 0; k < n; k++) {
+        if (list[k].ifindex == c->ifindex[i] && strcmp(list[k].kind, "noqueue") != 0) {
+            message_set(m, 0, "%s where no queue was", list[k].kind);
+            return 1;
+        }
+    }
+    return n < 0 ? n : 0;
+}
+
+static int check_iface(struct chain *c, size_t i, struct message *m)
+{
+    const struct topology_iface *t = &c->topo.ifaces[i];
+    struct iface f = at(c, i);
+
+    return t->tbf     ? qdisc_check_tbf(f.nl, f.ifindex, &c->topo.tbf, m)
+           : t->netem ? qdisc_check_netem(f.nl, f.ifindex, &c->topo.netem, m)
+                      : check_plain(c, i, m);
+}
+
+int chain_changes(struct chain *c, struct chain_changes *out, struct message *m)
+{
+    *out = (struct chain_changes){0};
+    for (size_t i = 0; i < c->topo.iface_count; i++) {
+        const struct topology_iface *t = &c->topo.ifaces[i];
+        int rc = check_iface(c, i, m);
+
+        if (rc < 0) {
+            return located(m, t);
+        }
+        if (rc && !out->count++) {
+            snprintf(out->what, sizeof out->what, "%s %s: %.120s", topology_node_name(t->node),
+                     t->name, m->text);
+        }
+    }
+    return 0;
+}
+
 int chain_reshape(struct chain *c, const struct shape_tbf *tbf, struct message *m)
 {
     for (size_t i = 0; i < c->topo.iface_count; i++) {

@@ -25,6 +25,12 @@ struct chain_losses {
     char where[48];       /* the first place with a loss: "router1 lan netem" */
 };
 
+/* What somebody else has made of the chain's queueing disciplines. */
+struct chain_changes {
+    uint64_t count; /* interfaces that are not as they were set up */
+    char what[160]; /* the first one and what differs: "router1 wan: tbf is gone" */
+};
+
 /* Builds the topology; needs netns_acquire before. Returns 0, or ERR_OS / ERR_NOMEM with node,
  * interface and cause; then nothing is left. */
 int chain_up(struct chain **out, const struct topology *t, struct message *m);
@@ -37,6 +43,8 @@ int chain_ns(const struct chain *c, enum topology_node node);
 int chain_counters(struct chain *c, struct chain_link *forward, struct chain_link *backward,
                    struct message *m);
 int chain_losses(struct chain *c, struct chain_losses *out, struct message *m);
+/* Reads every queueing discipline back and compares it with what was set up or last reshaped. */
+int chain_changes(struct chain *c, struct chain_changes *out, struct message *m);
 /* Changes rate and queue limit of both shapers in place. */
 int chain_reshape(struct chain *c, const struct shape_tbf *tbf, struct message *m);
 

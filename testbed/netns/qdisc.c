@@ -327,3 +327,34 @@ int qdisc_set_netem(struct nl_sock *sk, int ifindex, const struct shape_netem *w
     rc = read_root(sk, ifindex, "netem", &got, m);
     return rc ? rc : compare_netem(&got, want, m);
 }
+
+/* Reads the root into *got. Returns 0, 1 when it is gone, or ERR_OS. */
+static int find_root(struct nl_sock *sk, int ifindex, const char *kind, struct dumped *got,
+                     struct message *m)
+{
+    int rc = read_root(sk, ifindex, kind, got, m);
+
+    if (rc && errno == ENOENT) {
+        message_set(m, 0, "%s is gone", kind);
+        return 1;
+    }
+    return rc;
+}
+
+int qdisc_check_tbf(struct nl_sock *sk, int ifindex, const struct shape_tbf *want,
+                    struct message *m)
+{
+    struct dumped got;
+    int rc = find_root(sk, ifindex, "tbf", &got, m);
+
+    return rc ? rc : compare_tbf(&got, want, m) != 0;
+}
+
+int qdisc_check_netem(struct nl_sock *sk, int ifindex, const struct shape_netem *want,
+                      struct message *m)
+{
+    struct dumped got;
+    int rc = find_root(sk, ifindex, "netem", &got, m);
+
+    return rc ? rc : compare_netem(&got, want, m) != 0;
+}

@@ -26,6 +26,12 @@ int qdisc_set_tbf(struct nl_sock *sk, int ifindex, const struct shape_tbf *want,
 /* The same for netem with a constant delay. ERR_OS with errno ENOENT: this kernel has no netem. */
 int qdisc_set_netem(struct nl_sock *sk, int ifindex, const struct shape_netem *want,
                     struct message *m);
+/* Whether the root of an interface still is what was set. Returns 0; 1 with what differs in m; or
+ * ERR_OS with the cause. */
+int qdisc_check_tbf(struct nl_sock *sk, int ifindex, const struct shape_tbf *want,
+                    struct message *m);
+int qdisc_check_netem(struct nl_sock *sk, int ifindex, const struct shape_netem *want,
+                      struct message *m);
 /* All qdiscs of the socket's namespace, at most max. Returns their number, or ERR_OS. */
 int qdisc_list(struct nl_sock *sk, struct qdisc *out, size_t max);
 

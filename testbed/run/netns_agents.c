@@ -202,7 +202,7 @@ int netns_agents_start(struct netns_run *r)
 int netns_agents_release(struct netns_run *r)
 {
     r->start = realtime_mono() + START_AHEAD;
-    r->wall_offset_start = realtime_wall_offset();
+    r->wall_offset_start = netns_clock_look(r);
     for (int i = 0; i < NETNS_SIDES; i++) {
         if (write(r->sides[i].start_fd, &r->start, sizeof r->start) != sizeof r->start) {
             return not_ready(r, &r->sides[i]);
@@ -307,6 +307,7 @@ int netns_agents_wait(struct netns_run *r)
             escalate(r, &e, now);
         }
         if (now >= progress) {
+            (void)netns_clock_look(r);
             r->progress(r->progress_ctx, now - r->start);
             progress = now + PROGRESS_EVERY;
         }

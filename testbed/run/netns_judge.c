@@ -18,7 +18,6 @@
 /* One pause this long reads as a queue to a delay-based rate control, whatever the p99 says. */
 #define STALL_MAX (50 * NS_PER_MS)
 #define DRIVER_LATE_MAX NS_PER_MS /* p99 */
-#define CLOCK_STEP_MAX NS_PER_MS  /* of the wall clock against the monotonic one */
 #define DIGEST_NONE INT64_MIN
 #define EVENT_END 1 /* of a file record */
 
@@ -72,7 +71,10 @@ static void judge_wire_counts(struct netns_run *r, int i)
 {
     static const char *const names[] = {"forward", "backward"};
     const struct wire_counters *c = &r->wire_report.counters[i];
-    uint64_t shaped = r->links[i].out_packets - r->base[i].out_packets;
+    /* a shaper somebody has replaced counts anew */
+    uint64_t shaped = r->links[i].out_packets < r->base[i].out_packets
+                          ? 0
+                          : r->links[i].out_packets - r->base[i].out_packets;
     uint64_t seen = c->in_frames + c->kernel_drops;
     uint64_t drops = c->oversize_drops + c->store_drops + c->send_drops;
     uint64_t in = c->in_frames + c->duplicated, out = c->out_frames + c->lost + drops + c->inside;
@@ -106,8 +108,15 @@ static void judge_wire(struct netns_run *r)
 
 static void judge_network(struct netns_run *r)
 {
+    static const char *const shapers[] = {"router1", "router2"};
+
     invalid(r, "qdisc-drops-unexpected", r->losses.qdisc_drops + r->losses.iface_drops,
             "first at %s", r->losses.where);
+    invalid(r, "link-changed", r->changes.count, "%s", r->changes.what);
+    for (int i = 0; i < 2 && !r->changes.count; i++) {
+        invalid(r, "link-changed", r->links[i].out_packets < r->base[i].out_packets,
+                "%s wan: another tbf than at the start", shapers[i]);
+    }
 }
 
 static int64_t look(struct netns_run *r, const char *role, const char *kind,
@@ -187,15 +196,14 @@ static void judge_drivers(struct netns_run *r)
 static void judge_clock(struct netns_run *r)
 {
     struct manifest *m = &r->manifest;
-    ns_t end = realtime_mono(), offset = realtime_wall_offset();
-    ns_t step = offset - r->wall_offset_start;
+    ns_t offset = netns_clock_look(r), end = r->clock.looked;
 
     m->monotonic_start_ns = r->start;
     m->wall_start_ns = r->start + r->wall_offset_start;
     m->monotonic_end_ns = end;
     m->wall_end_ns = end + offset;
-    invalid(r, "clock-step", step > CLOCK_STEP_MAX || step < -CLOCK_STEP_MAX,
-            "the wall clock moved by %.3f ms against the monotonic one", ns_to_ms(step));
+    invalid(r, "clock-step", r->clock.steps,
+            "the wall clock moved by %.3f ms against the monotonic one", ns_to_ms(r->clock.step));
 }
 
 void netns_judge(struct netns_run *r)

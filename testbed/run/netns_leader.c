@@ -127,6 +127,7 @@ static int wind_up(struct netns_run *r)
     rc = netns_capture_finish(r);
     rc = rc ? rc : chain_counters(r->chain, &r->links[0], &r->links[1], r->m);
     rc = rc ? rc : chain_losses(r->chain, &r->losses, r->m);
+    rc = rc ? rc : chain_changes(r->chain, &r->changes, r->m);
     rc = rc ? rc : netns_wire_finish(r);
     if (rc) {
         return rc;

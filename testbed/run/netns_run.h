@@ -27,6 +27,13 @@ struct netns_run_timing {
     ns_t warm_up_owd; /* smallest one-way delay of the warm-up */
 };
 
+/* The wall clock against the monotonic one, looked at again and again while the agents run. */
+struct netns_clock {
+    ns_t offset, looked; /* at the last look, by the monotonic clock; looked 0: none yet */
+    ns_t step;           /* the largest change between two looks beyond what slewing explains */
+    uint64_t steps;
+};
+
 struct netns_side {
     const char *name; /* "sender", "receiver" */
     enum topology_node node;
@@ -50,6 +57,8 @@ struct netns_run {
     struct wire_report wire_report;
     struct chain_link base[2], links[2]; /* forward, backward: at the start, at the end */
     struct chain_losses losses;          /* at the end */
+    struct chain_changes changes;        /* likewise */
+    struct netns_clock clock;
     struct netns_run_timing timing;
     struct netns_rates rates;
     ns_t start;             /* CLOCK_MONOTONIC at run time 0 */
@@ -88,6 +97,10 @@ int netns_agents_start(struct netns_run *r);
 int netns_agents_release(struct netns_run *r);
 /* Waits for both to end, the later one not for ever; sets the manifest's duration. */
 int netns_agents_wait(struct netns_run *r);
+
+/* netns_clock.c: looks at the wall clock, and notes a step since the look before. Returns its
+ * offset. */
+ns_t netns_clock_look(struct netns_run *r);
 
 /* netns_judge.c: what came of it, into the manifest and testbed.*.csv. */
 void netns_judge(struct netns_run *r);

@@ -17,6 +17,8 @@ struct run_options {
     const char *plan;     /* name of the plan */
     bool keylog;
     bool no_certificate; /* do not measure the link before the run's traffic */
+    /* The wall clock's offset from the monotonic one; NULL: the host's. */
+    ns_t (*wall_offset)(void);
     /* Called now and then with the run's own time, for a progress line; may be NULL. */
     void (*progress)(void *ctx, ns_t run_time);
     void *ctx;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Whole runs in real namespaces: what SIGKILL leaves, and whether two runs at once meet. */
+#include "agents/record/reason.h"
 #include "testbed/run/run_process_test.h"
 
 #include "testbed/run/run.h"
@@ -82,12 +83,6 @@ static ns_t wait_clean(const struct run_process_residue *before, const struct ru
     }
 }
 
-static bool is_lateness(const char *reason)
-{
-    return !strcmp(reason, "driver-late") || !strcmp(reason, "driver-stall") ||
-           !strcmp(reason, "wire-late") || !strcmp(reason, "wire-stall");
-}
-
 /* 0 when the run is valid, or invalid for nothing but lateness, which two runs on a busy machine
  * cannot help; else what is wrong with it. */
 static int check_run(const struct run_process_fixture *f, int number, int status)
@@ -106,7 +101,7 @@ static int check_run(const struct run_process_fixture *f, int number, int status
     json_array_foreach(json_object_get(manifest, "invalid"), i, reason)
     {
         const char *name = json_string_value(json_object_get(reason, "reason"));
-        if (!is_lateness(name)) {
+        if (!reason_is_host(name)) {
             print_message("invalid: %s\n", name);
             json_decref(manifest);
             return 4;

@@ -31,6 +31,7 @@ const struct scenario_metric scenario_metrics[] = {
     {"traffic_loss_ratio", false, "whole"},
     {"traffic_reordered_ratio", false, "whole"},
     {"queue_delay_ms", true, NULL},
+    {"unloaded_owd_ms", false, "whole"},
     {"link_utilisation_ratio", false, NULL},
     {"rtt_ms", true, NULL},
     {"setup_time_ms", false, "whole"},

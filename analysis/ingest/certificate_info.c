@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analysis/ingest/certificate_info.h"
+
+#include "agents/base/err.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PATH_BYTES 4096
+#define UNLOADED_MAX (3600 * NS_PER_S)
+
+int certificate_info_read(struct certificate_info *c, const char *dir, struct fault *f)
+{
+    char path[PATH_BYTES];
+    json_t *measured, *median;
+    json_error_t e;
+    FILE *file;
+
+    *c = (struct certificate_info){.unloaded = NS_NEVER};
+    snprintf(path, sizeof path, "%s/certificate.json", dir);
+    file = fopen(path, "re");
+    if (!file) {
+        return errno == ENOENT ? 0 : fault_set(f, ERR_OS, "%s: %s", path, strerror(errno));
+    }
+    c->root = json_loadf(file, JSON_REJECT_DUPLICATES, &e);
+    fclose(file);
+    if (!c->root) {
+        return fault_set(f, ERR_MALFORMED, "%s:%d:%d: %s", path, e.line, e.column, e.text);
+    }
+    if (!json_is_string(json_object_get(c->root, "state"))) {
+        certificate_info_fini(c);
+        return fault_set(f, ERR_MALFORMED, "%s: no state; allowed: held, failed, none", path);
+    }
+    measured = json_object_get(json_object_get(c->root, "forward"), "measured");
+    median = json_object_get(measured, "delay_p50_ns");
+    if (json_is_integer(median) && json_integer_value(median) >= 0 &&
+        json_integer_value(median) <= UNLOADED_MAX) {
+        c->unloaded = json_integer_value(median);
+    }
+    return 0;
+}
+
+void certificate_info_fini(struct certificate_info *c)
+{
+    json_decref(c->root);
+    *c = (struct certificate_info){.unloaded = NS_NEVER};
+}
