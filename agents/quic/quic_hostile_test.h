@@ -8,25 +8,14 @@
 #include "agents/agent.h"
 #include "agents/base/prng.h"
 #include "agents/quic/quic_agent.h"
+#include "agents/quic/quic_attack.h"
 #include "agents/quic/quic_conn.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #define HOSTILE_COUNTERS_MAX 96
-#define HOSTILE_SECRET_BYTES 32 /* of TLS_AES_128_GCM_SHA256 */
-#define HOSTILE_FRAMES_MAX 1400
-#define HOSTILE_PN_BYTES 4
 #define HOSTILE_TURN (5 * NS_PER_MS)
-
-/* What the crypto helper exports, but declares in no public header. */
-int ngtcp2_crypto_derive_packet_protection_key(uint8_t *key, uint8_t *iv, uint8_t *hp,
-                                               uint32_t version, const ngtcp2_crypto_aead *aead,
-                                               const ngtcp2_crypto_md *md, const uint8_t *secret,
-                                               size_t len);
-int ngtcp2_crypto_cipher_ctx_encrypt_init(ngtcp2_crypto_cipher_ctx *ctx,
-                                          const ngtcp2_crypto_cipher *cipher, const uint8_t *key);
-void ngtcp2_crypto_cipher_ctx_free(ngtcp2_crypto_cipher_ctx *ctx);
 
 struct hostile {
     /* The peer: ours to misuse. Between hostile_prepare and hostile_start a test may change it. */
@@ -34,8 +23,8 @@ struct hostile {
     struct agent_env env;
     struct quic_conn conn;
     struct prng keys[2];
-    bool handshake_done, broken;          /* of the peer itself: it can write no more */
-    uint8_t secret[HOSTILE_SECRET_BYTES]; /* our traffic secret */
+    bool handshake_done, broken;              /* of the peer itself: it can write no more */
+    uint8_t secret[QUIC_ATTACK_SECRET_BYTES]; /* our traffic secret */
     int key_lines;
     size_t qlog_bytes;
     char qlog_first;
@@ -89,17 +78,9 @@ static inline struct hostile *hostile_of(void *keys)
 static inline void hostile_keylog(void *ctx, const char *line)
 {
     struct hostile *h = hostile_of(ctx);
-    const char *label = h->conn.server ? "SERVER_TRAFFIC_SECRET_0" : "CLIENT_TRAFFIC_SECRET_0";
-    char name[64], random[80], secret[120];
 
-    if (sscanf(line, "%63s %79s %119s", name, random, secret) != 3 || strlen(random) != 64 ||
-        strlen(secret) != (size_t)2 * HOSTILE_SECRET_BYTES) {
-        return;
-    }
-    h->key_lines += strncmp(name, "CLIENT_", 7) == 0 || strncmp(name, "SERVER_", 7) == 0;
-    for (size_t i = 0; strcmp(name, label) == 0 && i < HOSTILE_SECRET_BYTES; i++) {
-        sscanf(secret + 2 * i, "%2hhx", &h->secret[i]);
-    }
+    h->key_lines += strncmp(line, "CLIENT_", 7) == 0 || strncmp(line, "SERVER_", 7) == 0;
+    quic_attack_secret(h->secret, line, h->conn.server);
 }
 
 static inline void hostile_qlog(void *ctx, const void *data, size_t len)
@@ -216,7 +197,7 @@ static inline void hostile_settle(struct hostile *h)
 static inline int hostile_prepare(struct hostile *h, enum agent_role agent_role)
 {
     memset(h, 0, sizeof *h);
-    h->next_packet = 1000;
+    h->next_packet = QUIC_ATTACK_FIRST_PACKET;
     h->sink = (struct record_sink){.put = hostile_put, .ctx = h};
     h->cfg = h->agent_cfg = agent_config_default();
     h->agent_cfg.role = agent_role;
@@ -257,73 +238,23 @@ static inline void hostile_end(struct hostile *h)
     quic_conn_fini(&h->conn);
 }
 
-/* Encrypts a 1-RTT packet whose header, pn_at + HOSTILE_PN_BYTES long, and payload lie in out. */
-static inline int hostile_seal(struct hostile *h, uint8_t *out, size_t pn_at, size_t payload_len)
+/* Sends the packet of an attack. Returns 0, or an error if it could not be made. */
+static inline int hostile_attack(struct hostile *h, const struct quic_attack *a)
 {
-    uint8_t key[64], iv[64], hp[64], mask[NGTCP2_HP_MASKLEN];
-    size_t header_len = pn_at + HOSTILE_PN_BYTES, iv_len;
-    ngtcp2_crypto_ctx ctx;
-    ngtcp2_crypto_aead_ctx aead;
-    ngtcp2_crypto_cipher_ctx cipher;
-    int rv = -1;
+    uint8_t buf[AGENT_DATAGRAM_MAX];
+    struct dgram d = {.data = buf};
+    int rv = quic_attack_packet(&h->conn, h->secret, &h->next_packet, a, &d, h->now);
 
-    if (!ngtcp2_crypto_ctx_tls(&ctx, quic_tls_handle(h->conn.tls)) ||
-        ngtcp2_crypto_derive_packet_protection_key(key, iv, hp, NGTCP2_PROTO_VER_V1, &ctx.aead,
-                                                   &ctx.md, h->secret, sizeof h->secret)) {
-        return -1;
-    }
-    iv_len = ngtcp2_crypto_packet_protection_ivlen(&ctx.aead);
-    for (size_t i = 0; i < 8; i++) {
-        iv[iv_len - 1 - i] ^= (uint8_t)(h->next_packet >> (8 * i));
-    }
-    if (ngtcp2_crypto_aead_ctx_encrypt_init(&aead, &ctx.aead, key, iv_len)) {
-        return -1;
-    }
-    if (ngtcp2_crypto_cipher_ctx_encrypt_init(&cipher, &ctx.hp, hp) == 0) {
-        rv = ngtcp2_crypto_encrypt(out + header_len, &ctx.aead, &aead, out + header_len,
-                                   payload_len, iv, iv_len, out, header_len);
-        rv = rv ? rv : ngtcp2_crypto_hp_mask(mask, &ctx.hp, &cipher, out + pn_at + 4);
-        ngtcp2_crypto_cipher_ctx_free(&cipher);
-    }
-    ngtcp2_crypto_aead_ctx_free(&aead);
-    out[0] ^= mask[0] & 0x1f;
-    for (size_t i = 0; i < HOSTILE_PN_BYTES; i++) {
-        out[pn_at + i] ^= mask[1 + i];
-    }
-    return rv;
-}
-
-/* Sends one packet of these frames, with PADDING before them; flags go into the first byte.
- * Returns 0, or -1 if it could not be made. */
-static inline int hostile_send_flags(struct hostile *h, uint8_t flags, const void *frames,
-                                     size_t len)
-{
-    uint8_t buf[AGENT_DATAGRAM_MAX] = {0x43}; /* short header, packet number of 4 bytes */
-    const ngtcp2_cid *to = ngtcp2_conn_get_dcid(h->conn.conn);
-    size_t pn_at = 1 + to->datalen, payload_len = len < 20 && len ? 20 : len;
-    struct quic_current *before = quic_current_enter(&h->conn.current, h->now);
-    struct dgram d = {.from = h->conn.local, .to = h->conn.remote, .data = buf};
-    int rv;
-
-    buf[0] |= flags;
-    memcpy(buf + 1, to->data, to->datalen);
-    for (size_t i = 0; i < HOSTILE_PN_BYTES; i++) {
-        buf[pn_at + i] = (uint8_t)(h->next_packet >> (8 * (HOSTILE_PN_BYTES - 1 - i)));
-    }
-    memcpy(buf + pn_at + HOSTILE_PN_BYTES + payload_len - len, frames, len);
-    rv = hostile_seal(h, buf, pn_at, payload_len);
-    quic_current_leave(before);
-    h->next_packet++;
-    d.len = pn_at + HOSTILE_PN_BYTES + payload_len + 16;
     if (rv == 0) {
         hostile_to_agent(h, &d);
     }
     return rv;
 }
 
+/* Sends one packet of these frames, with PADDING before them. */
 static inline int hostile_send(struct hostile *h, const void *frames, size_t len)
 {
-    return hostile_send_flags(h, 0, frames, len);
+    return hostile_attack(h, &(struct quic_attack){.bytes = frames, .len = len});
 }
 
 #endif
