@@ -4,8 +4,8 @@
 #include "agents/base/err.h"
 #include "agents/base/utf8.h"
 #include "analysis/metrics/reduce.h"
+#include "analysis/report/run_list.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,81 +16,25 @@
 
 /* ---- names of the runs ---- */
 
-static int add_run(struct plan_results *p, const char *name)
-{
-    struct plan_result_run *more = realloc(p->runs, (p->run_count + 1) * sizeof *more);
-
-    if (!more) {
-        return ERR_NOMEM;
-    }
-    p->runs = more;
-    more[p->run_count] = (struct plan_result_run){.name = strdup(name)};
-    return more[p->run_count++].name ? 0 : ERR_NOMEM;
-}
-
-static int runs_of_index(struct plan_results *p, json_t *index, const char *path, struct fault *f)
-{
-    json_t *runs = json_object_get(index, "runs"), *one;
-    size_t i;
-
-    json_array_foreach(runs, i, one)
-    {
-        const char *name = json_string_value(json_object_get(one, "name"));
-
-        if (!name || !*name || *name == '.' || strchr(name, '/')) {
-            return fault_set(f, ERR_MALFORMED, "%s: run %zu has no proper name", path, i + 1);
-        }
-        if (add_run(p, name)) {
-            return fault_set(f, ERR_NOMEM, "%s: out of memory", path);
-        }
-    }
-    return 0;
-}
-
-/* Folders that hold a manifest, by name. */
-static int runs_of_folder(struct plan_results *p, struct fault *f)
-{
-    struct dirent **entries = NULL;
-    int n = scandir(p->dir, &entries, NULL, versionsort), rc = 0;
-
-    if (n < 0) {
-        return fault_set(f, ERR_OS, "%s: %s", p->dir, strerror(errno));
-    }
-    for (int i = 0; i < n; i++) {
-        char path[PATH_BYTES];
-        int len = snprintf(path, sizeof path, "%s/%s/manifest.json", p->dir, entries[i]->d_name);
-
-        if (!rc && len < (int)sizeof path && entries[i]->d_name[0] != '.' &&
-            access(path, R_OK) == 0 && add_run(p, entries[i]->d_name)) {
-            rc = fault_set(f, ERR_NOMEM, "%s: out of memory", p->dir);
-        }
-        free(entries[i]);
-    }
-    free(entries);
-    return rc;
-}
-
 static int find_runs(struct plan_results *p, struct fault *f)
 {
-    char path[PATH_BYTES];
-    json_error_t e;
-    json_t *index;
-    int rc;
+    struct run_list list;
+    int rc = run_list_read(&list, p->dir, f);
 
-    snprintf(path, sizeof path, "%s/index.json", p->dir);
-    if (access(path, F_OK)) {
-        rc = runs_of_folder(p, f);
-    } else {
-        index = json_load_file(path, 0, &e);
-        rc = index ? runs_of_index(p, index, path, f)
-                   : fault_set(f, ERR_MALFORMED, "%s:%d:%d: %s", path, e.line, e.column, e.text);
-        json_decref(index);
+    if (rc) {
+        return rc;
     }
-    if (!rc && p->run_count == 0) {
-        rc = fault_set(f, ERR_MALFORMED, "%s: no runs (no index.json, no folder with a manifest)",
-                       p->dir);
+    p->runs = calloc(list.count, sizeof *p->runs);
+    if (!p->runs) {
+        run_list_fini(&list);
+        return fault_set(f, ERR_NOMEM, "%s: out of memory", p->dir);
     }
-    return rc;
+    for (size_t i = 0; i < list.count; i++) {
+        p->runs[p->run_count++].name = list.names[i];
+        list.names[i] = NULL;
+    }
+    run_list_fini(&list);
+    return 0;
 }
 
 /* ---- documents of the runs ---- */
@@ -120,6 +64,14 @@ static json_t *unreduced(const char *dir, const char *name, const char *why)
     return doc;
 }
 
+static bool has_sources(const char *dir)
+{
+    char path[PATH_BYTES + 16];
+
+    snprintf(path, sizeof path, "%s/sender.pcap", dir);
+    return access(path, F_OK) == 0;
+}
+
 static int load_run(struct plan_results *p, struct plan_result_run *r, bool again)
 {
     char dir[PATH_BYTES], path[PATH_BYTES + 16];
@@ -127,7 +79,8 @@ static int load_run(struct plan_results *p, struct plan_result_run *r, bool agai
 
     snprintf(dir, sizeof dir, "%s/%s", p->dir, r->name);
     snprintf(path, sizeof path, "%s/metrics.json", dir);
-    if (!again) {
+    /* what a run was reduced from may be gone; its metrics then stand */
+    if (!again || !has_sources(dir)) {
         r->doc = json_load_file(path, 0, NULL);
     }
     if (!json_is_object(json_object_get(r->doc, "metrics"))) {

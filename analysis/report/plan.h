@@ -35,7 +35,7 @@ struct plan_result_pair {
 struct plan_results {
     char *dir;
     const char *name, *link, *link_why; /* borrowed from the first run; never NULL */
-    struct plan_result_run *runs;       /* in the order of index.json, else by name */
+    struct plan_result_run *runs;       /* in the order of the plan (run_list.h) */
     size_t run_count, invalid;
     size_t uncertified; /* runs without a certificate */
     struct plan_result_cell *cells;

@@ -17,6 +17,7 @@
 #include <stddef.h>
 
 #include <cmocka.h>
+#include <sqlite3.h>
 
 #define TEMPLATES "analysis/plots" /* tests run in the root of the checkout */
 
@@ -444,27 +445,46 @@ static void test_a_folder_in_another_encoding(void **state)
     x->dir[len] = '\0';
 }
 
+/* An index of one run of that name. */
+static void write_index(const struct fixture *x, const char *name)
+{
+    char path[RUN_FOLDER_PATH_BYTES + 32];
+    sqlite3 *db;
+    char *sql;
+
+    snprintf(path, sizeof path, "%s/index.sqlite", x->dir);
+    remove(path);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    sql = sqlite3_mprintf("CREATE TABLE runs (name, cell_index, repetition);"
+                          "INSERT INTO runs VALUES (%Q, 0, 1);",
+                          name);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_free(sql);
+    sqlite3_close(db);
+}
+
 static void test_no_runs(void **state)
 {
     static const char *const improper[] = {"../elsewhere", "a/b", "..", ".", ".hidden", ""};
     struct fixture *x = *state;
     struct run_folder r = {0};
     struct fault f;
-    char text[80];
 
     assert_int_equal(make(x, false, NULL, &f), ERR_MALFORMED);
     contains(f.text, "no runs");
-    memcpy(r.dir, x->dir, sizeof r.dir);
     for (size_t i = 0; i < sizeof improper / sizeof improper[0]; i++) {
-        snprintf(text, sizeof text, "{\"runs\":[{\"name\":\"%s\"}]}", improper[i]);
-        run_folder_text(&r, "index.json", text);
+        write_index(x, improper[i]);
         assert_int_equal(make(x, false, NULL, &f), ERR_MALFORMED);
         contains(f.text, "run 1 has no proper name");
     }
-    contains(f.text, "run 1 has no proper name");
-    run_folder_text(&r, "index.json", "{\"runs\":[");
+    /* one that is planned, but not complete */
+    write_index(x, "a-1");
     assert_int_equal(make(x, false, NULL, &f), ERR_MALFORMED);
-    contains(f.text, "index.json:1:");
+    contains(f.text, "no runs");
+    memcpy(r.dir, x->dir, sizeof r.dir);
+    run_folder_text(&r, "index.sqlite", "no database");
+    assert_int_equal(make(x, false, NULL, &f), ERR_MALFORMED);
+    contains(f.text, "no runs");
 }
 
 /* What reports say is what the page of definitions says. */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "testbed/cmd/cmd.h"
 
-#include "testbed/cmd/executor.h"
+#include "testbed/cmd/keep.h"
 #include "testbed/cmd/plan_index.h"
+#include "testbed/cmd/process.h"
+#include "testbed/cmd/run_state.h"
 
 #include <argp.h>
 #include <unistd.h>
@@ -39,18 +41,22 @@ static int reduce(void *ctx, const char *run_dir)
 {
     struct reducing *r = ctx;
     const char *const argv[] = {r->analyze, "reduce", run_dir, NULL};
-    char why[400];
-    int status = executor_spawn(argv, -1);
+    struct run_verdict v;
+    int status = 0;
 
-    if (executor_interrupted())
+    /* Of what is kept as a summary the metrics stand as they are. */
+    if (keep_can_reduce(run_dir) || !cmd_exists(run_dir, "metrics.json"))
+        status = process_spawn(argv, -1);
+    if (process_interrupted())
         return CMD_EXIT_INTERRUPTED;
     r->runs++;
+    run_state_judge(run_dir, &v);
     if (status) {
         r->bad++;
         fprintf(stderr, "muxbed: %s: analyze reduce ended with status %d\n", run_dir, status);
-    } else if (plan_index_invalid(run_dir, why, sizeof(why))) {
+    } else if (v.invalid) {
         r->bad++;
-        fprintf(stderr, "muxbed: %s: invalid: %s\n", run_dir, why);
+        fprintf(stderr, "muxbed: %s: invalid: %s\n", run_dir, v.text);
     }
     return 0;
 }
@@ -59,9 +65,9 @@ static int report(const struct options *o, const struct reducing *r)
 {
     const char *const argv[] = {r->analyze, "report", o->json ? "--json" : o->dir,
                                 o->json ? o->dir : NULL, NULL};
-    int status = executor_spawn(argv, STDOUT_FILENO);
+    int status = process_spawn(argv, STDOUT_FILENO);
 
-    if (executor_interrupted())
+    if (process_interrupted())
         return CMD_EXIT_INTERRUPTED;
     if (r->bad > 0 || status > 1 || status < 0)
         return CMD_EXIT_RUNS;
@@ -91,7 +97,7 @@ int cmd_report(int argc, char **argv)
         fprintf(stderr, "muxbed: %s is missing; `make` builds it\n", r.analyze);
         return CMD_EXIT_HOST;
     }
-    executor_catch_signals();
+    process_catch_signals();
     rv = plan_index_each(o.dir, reduce, &r, message, sizeof(message));
     if (rv < 0) {
         fprintf(stderr, "muxbed: %s\n", message);

@@ -7,8 +7,13 @@
 #include "testbed/cmd/junit.h"
 #include "testbed/cmd/link_choice.h"
 #include "testbed/cmd/out_dir.h"
+#include "testbed/cmd/plan_index.h"
+#include "testbed/cmd/process.h"
+#include "testbed/cmd/resume.h"
+#include "testbed/cmd/sweep_options.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -25,8 +30,10 @@ enum {
 
 struct options {
     struct cmd_select select;
+    struct sweep_options sweep;
     const char *link, *out, *junit;
     bool keylog, quiet, json, no_expect, no_certificate;
+    char again[CMD_PATH_MAX]; /* the command that goes on with this one's folder */
 };
 
 static const struct argp_option options[] = {
@@ -38,7 +45,9 @@ static const struct argp_option options[] = {
     {.name = "out",
      .key = OPT_OUT,
      .arg = "DIR",
-     .doc = "Folder of the results, new or empty (default: results/NAME-TIME)"},
+     .doc =
+         "Folder of the results, new or empty (default: results/NAME-TIME), or with --resume one "
+         "to go on with"},
     {.name = "keylog", .key = OPT_KEYLOG, .doc = "Keep TLS secrets, to decrypt the captures"},
     {.name = "quiet", .key = OPT_QUIET, .doc = "Say nothing unless something is wrong"},
     {.name = "json", .key = OPT_JSON, .doc = "The summary as JSON on standard output"},
@@ -64,7 +73,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     struct options *o = state->input;
 
     switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &o->select; return 0;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->select;
+        state->child_inputs[1] = &o->sweep;
+        return 0;
     case ARGP_KEY_ARG:
         if (o->select.file)
             argp_error(state, "%s: one scenario file is enough", arg);
@@ -84,7 +96,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static void parse_options(struct options *o, int argc, char **argv)
 {
-    static const struct argp_child children[] = {{.argp = &cmd_select_argp}, {0}};
+    static const struct argp_child children[] = {
+        {.argp = &cmd_select_argp}, {.argp = &sweep_options_argp}, {0}};
     const struct argp argp = {
         .options = options,
         .parser = parse,
@@ -94,7 +107,13 @@ static void parse_options(struct options *o, int argc, char **argv)
                "Without a file: scenarios/delayed-file.yaml.\n\n"
                "  run-scenario --link sim\n"
                "  run-scenario scenarios/paper/grid.yaml --runs 10 --link sim\n"
-               "  run-scenario --link sim --set path.rate=1mbit --set share=30%\n\n"
+               "  run-scenario --link sim --set path.rate=1mbit --set share=30%\n"
+               "  run-scenario scenarios/paper/grid.yaml --runs 10 --jobs 8 --out results/grid\n"
+               "  run-scenario scenarios/paper/grid.yaml --runs 10 --jobs 8 --out results/grid "
+               "--resume\n"
+               "  run-scenario scenarios/paper/grid.yaml --only '*rate=5mbit*' --shard 1/2\n\n"
+               "A folder keeps index.sqlite, a row per run, and sweep.log, what happened when. "
+               "After an interrupt, a crash or a kill, --resume goes on.\n\n"
                "Exit status: 0 all well, 1 an expectation of the scenario failed, 2 usage or bad "
                "scenario, 3 the host lacks something, 4 runs invalid or failed, 130 interrupted. "
                "When several apply: 2, 3, 4, 1.",
@@ -110,27 +129,36 @@ static int make_report(const struct options *o, const struct executor *e)
 {
     const char *const report[] = {e->analyze, "report", o->json ? "--json" : e->out,
                                   o->json ? e->out : NULL, NULL};
-    int status = executor_spawn(report, o->quiet && !o->json ? -1 : STDOUT_FILENO);
+    int status = process_spawn(report, o->quiet && !o->json ? -1 : STDOUT_FILENO);
 
     if (status == CMD_EXIT_EXPECT)
         fprintf(stderr, "muxbed: the runs are not as the scenario expects%s\n",
                 o->select.set_count > 0 ? ", which --set may have overtaken (--no-expect)" : "");
-    else if (status && status != CMD_EXIT_RUNS && !executor_interrupted())
+    else if (status && status != CMD_EXIT_RUNS && !process_interrupted())
         fprintf(stderr, "muxbed: analyze report ended with status %d\n", status);
     return status;
+}
+
+static void say_outcome(const struct options *o, const struct executor *e)
+{
+    if (!o->quiet)
+        fprintf(stderr, "results: %s\n", e->out);
+    if (e->failed + e->invalid > 0)
+        fprintf(stderr, "muxbed: %zu complete, of these %zu invalid; %zu failed\n", e->complete,
+                e->invalid, e->failed);
+    if (!o->quiet && (process_interrupted() || e->disk_full || e->failed > 0))
+        fprintf(stderr, "go on with: %s\n", o->again);
 }
 
 static int finish(const struct options *o, struct executor *e)
 {
     int status = e->complete > 0 && !e->interrupted ? make_report(o, e) : 0;
 
-    if (!o->quiet)
-        fprintf(stderr, "results: %s\n", e->out);
-    if (executor_interrupted())
+    say_outcome(o, e);
+    if (process_interrupted())
         return CMD_EXIT_INTERRUPTED;
-    if (e->failed + e->invalid > 0)
-        fprintf(stderr, "muxbed: %zu complete, of these %zu invalid; %zu failed\n", e->complete,
-                e->invalid, e->failed);
+    if (e->disk_full)
+        return CMD_EXIT_HOST;
     if (e->failed + e->invalid > 0 || status > 1 || status < 0)
         return CMD_EXIT_RUNS;
     return status; /* 0, or 1: an expectation failed */
@@ -144,7 +172,7 @@ static int write_junit(const struct options *o, const struct executor *e)
     return CMD_EXIT_HOST;
 }
 
-/* Makes the runs and the report in the folder e->out. */
+/* Makes the runs and the report in the folder e->out, whose index is open. */
 static int run_in(const struct options *o, const struct plan *plan, struct executor *e)
 {
     int rv, junit_rv;
@@ -157,13 +185,75 @@ static int run_in(const struct options *o, const struct plan *plan, struct execu
     rv = write_junit(o, e);
     if (rv)
         return rv;
-    executor_catch_signals();
+    process_catch_signals();
     rv = executor_run(e, plan) ? CMD_EXIT_HOST : finish(o, e);
     junit_rv = write_junit(o, e);
     return junit_rv ? junit_rv : rv;
 }
 
-static int run_plan(const struct options *o, const struct plan *plan)
+/* As asked for, else as the folder was begun, else by the number of runs. */
+static enum keep choose_keep(const struct options *o, const struct plan *plan, struct plan_index *x)
+{
+    enum keep keep = plan->run_count > KEEP_ALL_RUNS_MAX ? KEEP_SUMMARY : KEEP_ALL;
+    char word[16];
+
+    if (o->sweep.keep_given)
+        return o->sweep.keep;
+    if (o->sweep.resume && plan_index_text(x, "keep", word, sizeof(word)))
+        keep_parse(&keep, word);
+    return keep;
+}
+
+/* Checks and notes in the index what is going to be made. */
+static int prepare(const struct options *o, const struct plan *plan, struct executor *e)
+{
+    const char *link = link_choice_name(e->link);
+    bool part = o->select.only || o->select.shards > 0;
+    int rv = 0;
+
+    if (o->sweep.resume)
+        rv = resume_check(e->index, e->out, plan, link, part);
+    if (rv)
+        return rv;
+    e->keep = choose_keep(o, plan, e->index);
+    rv = sweep_options_check_room(plan, e->keep, e->jobs, e->out, o->quiet);
+    if (rv)
+        return rv;
+    plan_index_put_text(e->index, "link", link);
+    plan_index_put_text(e->index, "keep", keep_name(e->keep));
+    return plan_index_add(e->index, plan) ? CMD_EXIT_HOST : 0;
+}
+
+static int run_indexed(const struct options *o, const struct plan *plan, struct executor *e)
+{
+    char message[CMD_PATH_MAX] = "";
+    struct plan_index *index;
+    int rv;
+
+    if (plan_index_open(&index, e->out, message, sizeof(message))) {
+        fprintf(stderr, "muxbed: %s\n", message);
+        return CMD_EXIT_HOST;
+    }
+    e->index = index;
+    rv = prepare(o, plan, e);
+    if (!rv)
+        rv = run_in(o, plan, e);
+    if (plan_index_close(index, message, sizeof(message))) {
+        fprintf(stderr, "muxbed: %s\n", message);
+        rv = rv == CMD_EXIT_USAGE ? rv : CMD_EXIT_HOST;
+    }
+    return rv;
+}
+
+static void say_start(const struct options *o, const struct plan *plan,
+                      const struct link_choice *choice)
+{
+    if (!o->quiet)
+        fprintf(stderr, "%s: %zu run%s on link %s (%s)\n", plan->base.name, plan->run_count,
+                plan->run_count == 1 ? "" : "s", link_choice_name(choice->link), choice->why);
+}
+
+static int run_plan(struct options *o, const struct plan *plan, int argc, char **argv)
 {
     struct link_choice choice;
     struct out_dir out;
@@ -179,17 +269,18 @@ static int run_plan(const struct options *o, const struct plan *plan)
     }
     rv = link_choice_make(&choice, o->link, plan);
     if (!rv)
-        rv = out_dir_open(&out, o->out, plan->base.name);
+        rv = (o->sweep.resume ? out_dir_resume : out_dir_open)(&out, o->out, plan->base.name);
     if (rv)
         return rv;
     e.link = choice.link;
     e.link_why = choice.why;
     e.no_certificate = o->no_certificate;
     e.out = out.path;
-    if (!o->quiet)
-        fprintf(stderr, "%s: %zu run%s on link %s (%s)\n", plan->base.name, plan->run_count,
-                plan->run_count == 1 ? "" : "s", link_choice_name(choice.link), choice.why);
-    rv = junit_init(&junit, plan) ? CMD_EXIT_HOST : run_in(o, plan, &e);
+    e.resume = o->sweep.resume;
+    e.jobs = sweep_options_jobs(&o->sweep, choice.link);
+    resume_command(o->again, sizeof(o->again), argc, argv, out.path);
+    say_start(o, plan, &choice);
+    rv = junit_init(&junit, plan) ? CMD_EXIT_HOST : run_indexed(o, plan, &e);
     junit_fini(&junit);
     out_dir_close(&out);
     return rv;
@@ -199,13 +290,18 @@ int cmd_run(int argc, char **argv)
 {
     struct options o;
     struct plan *plan;
+    char **given = calloc((size_t)argc + 1, sizeof(*given)); /* argp may change their order */
     int rv;
 
+    if (!given)
+        return CMD_EXIT_HOST;
+    memcpy(given, argv, (size_t)argc * sizeof(*given));
     parse_options(&o, argc, argv);
     rv = cmd_select_load(&o.select, &plan);
-    if (rv)
-        return rv;
-    rv = run_plan(&o, plan);
-    plan_free(plan);
+    if (!rv) {
+        rv = run_plan(&o, plan, argc, given);
+        plan_free(plan);
+    }
+    free(given);
     return rv;
 }

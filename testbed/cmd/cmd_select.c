@@ -3,6 +3,7 @@
 
 #include "agents/base/err.h"
 #include "testbed/cmd/cmd.h"
+#include "testbed/cmd/run_order.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 
 #define DEFAULT_SCENARIO "scenarios/delayed-file.yaml"
 
-enum { OPT_SET = 0x200, OPT_RUNS, OPT_SEED, OPT_ONLY };
+enum { OPT_SET = 0x200, OPT_RUNS, OPT_SEED, OPT_ONLY, OPT_SHARD };
 
 static const struct argp_option options[] = {
     {.name = "set",
@@ -22,7 +23,14 @@ static const struct argp_option options[] = {
     {.name = "only",
      .key = OPT_ONLY,
      .arg = "CELL",
-     .doc = "Only this cell of the grid (`run-scenario plan` names them)"},
+     .doc =
+         "Only this cell of the grid (`run-scenario plan` names them), or all that fit a pattern "
+         "such as '*delay=10ms*'"},
+    {.name = "shard",
+     .key = OPT_SHARD,
+     .arg = "K/N",
+     .doc = "Only the K-th of N parts of the runs, always the same ones, to make the parts on "
+            "several hosts (`run-scenario merge` joins them)"},
     {0},
 };
 
@@ -43,6 +51,18 @@ int64_t cmd_select_number(const struct argp_state *state, const char *option, co
     return v;
 }
 
+static void set_shard(struct cmd_select *s, const char *arg, const struct argp_state *state)
+{
+    long long number = 0, count = 0;
+    int used = 0;
+
+    if (sscanf(arg, "%5lld/%5lld%n", &number, &count, &used) != 2 || arg[used] || number < 1 ||
+        count < number)
+        argp_error(state, "--shard %s: no part; allowed: K/N with K from 1 to N, such as 1/4", arg);
+    s->shard = number;
+    s->shards = count;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct cmd_select *s = state->input;
@@ -56,11 +76,28 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case OPT_RUNS: s->runs = cmd_select_number(state, "runs", arg); return 0;
     case OPT_SEED: s->seed = cmd_select_number(state, "seed", arg); return 0;
     case OPT_ONLY: s->only = arg; return 0;
+    case OPT_SHARD: set_shard(s, arg, state); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
 
 const struct argp cmd_select_argp = {.options = options, .parser = parse};
+
+static int take_shard(const struct cmd_select *s, struct plan *plan)
+{
+    size_t all = plan->run_count;
+    int rv = run_order_shard(plan, s->shard, s->shards);
+
+    if (rv)
+        fprintf(stderr, "muxbed: %s\n", err_text(rv));
+    else if (plan->run_count == 0)
+        fprintf(stderr, "muxbed: --shard %d/%d: is empty, as there are only %zu runs\n",
+                (int)s->shard, (int)s->shards, all);
+    if (!rv && plan->run_count > 0)
+        return 0;
+    plan_free(plan);
+    return rv ? rv : ERR_CONFIG;
+}
 
 int cmd_select_load(const struct cmd_select *s, struct plan **out)
 {
@@ -75,5 +112,7 @@ int cmd_select_load(const struct cmd_select *s, struct plan **out)
         file = path;
     }
     rv = plan_load(out, file, &opt, stderr);
+    if (!rv && s->shards > 0)
+        rv = take_shard(s, *out);
     return !rv ? 0 : rv == ERR_CONFIG ? CMD_EXIT_USAGE : CMD_EXIT_HOST;
 }

@@ -15,9 +15,10 @@ struct cmd_select {
     size_t set_count;
     int64_t runs, seed; /* -1: as in the file */
     const char *only;
+    int64_t shard, shards; /* the shard-th of so many parts; 0: all */
 };
 
-/* Parses --set, --runs, --seed, --only; its input is a struct cmd_select. */
+/* Parses --set, --runs, --seed, --only, --shard; its input is a struct cmd_select. */
 extern const struct argp cmd_select_argp;
 
 void cmd_select_init(struct cmd_select *s);

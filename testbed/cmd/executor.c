@@ -2,295 +2,491 @@
 #include "testbed/cmd/executor.h"
 
 #include "agents/base/err.h"
+#include "testbed/cmd/admission.h"
 #include "testbed/cmd/cmd.h"
-#include "testbed/cmd/plan_index.h"
+#include "testbed/cmd/process.h"
 #include "testbed/cmd/progress.h"
+#include "testbed/cmd/run_order.h"
+#include "testbed/cmd/run_state.h"
+#include "testbed/cmd/worker.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-/* How long an ended process group may take before it is killed. */
-#define GRACE_MS 3000
+/* How long to wait for something to happen; short once a worker has said all and is about to go. */
+#define TICK (100 * NS_PER_MS)
+#define TICK_SHORT (2 * NS_PER_MS)
+#define LOG_CPU_INTERVAL (30 * NS_PER_S)
 
-static volatile sig_atomic_t interrupts;
-
-static void on_signal(int number)
-{
-    (void)number;
-    interrupts = 1;
-}
-
-void executor_catch_signals(void)
-{
-    struct sigaction action = {.sa_handler = on_signal};
-
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGHUP, &action, NULL);
-    signal(SIGPIPE, SIG_IGN);
-}
-
-bool executor_interrupted(void)
-{
-    return interrupts != 0;
-}
-
-static void signals_to_interrupt(sigset_t *set)
-{
-    sigemptyset(set);
-    sigaddset(set, SIGINT);
-    sigaddset(set, SIGTERM);
-    sigaddset(set, SIGHUP);
-}
-
-/* What a child does before its work: out of our process group, so that the terminal's Ctrl-C
- * reaches only us, and not longer alive than we are. */
-static void become_child(pid_t parent, const sigset_t *mask)
-{
-    setpgid(0, 0);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    signal(SIGINT, SIG_DFL);
-    signal(SIGTERM, SIG_DFL);
-    signal(SIGHUP, SIG_DFL);
-    signal(SIGPIPE, SIG_DFL);
-    sigprocmask(SIG_SETMASK, mask, NULL);
-    if (getppid() != parent)
-        _exit(CMD_EXIT_INTERRUPTED);
-}
-
-/* One message from a run's process to ours; smaller than PIPE_BUF, so it arrives whole. */
-struct note {
-    ns_t run_time; /* progress, or NS_NEVER: text says what went wrong */
-    char text[400];
+/* A run that is to be made, or only to be reduced. */
+struct todo {
+    const struct plan_run *run;
+    bool reduce_only;
+    bool alone; /* it was late beside others */
 };
 
-/* Reads notes until the child closes its end or an interrupt arrives. */
-static void follow(int fd, struct progress *progress, char *error, size_t len, const sigset_t *mask)
-{
-    while (!executor_interrupted()) {
-        struct pollfd p = {.fd = fd, .events = POLLIN};
-        struct note note;
-        ssize_t n;
-
-        if (ppoll(&p, 1, NULL, mask) < 0 && errno != EINTR)
-            return;
-        if (!p.revents)
-            continue;
-        n = read(fd, &note, sizeof(note));
-        if (n != (ssize_t)sizeof(note))
-            return;
-        if (note.run_time == NS_NEVER)
-            snprintf(error, len, "%.399s", note.text);
-        else
-            progress_time(progress, note.run_time);
-    }
-}
-
-/* Waits for a child, ending its process group first if we were interrupted. Returns its exit
- * status, or 128 + the signal that ended it. */
-static int reap(pid_t pid, const sigset_t *mask)
-{
-    int status = 0, waited_ms = 0;
-    bool told = false;
-    pid_t got;
-
-    while ((got = waitpid(pid, &status, WNOHANG)) == 0) {
-        if (executor_interrupted() && !told) {
-            kill(-pid, SIGTERM);
-            told = true;
-        } else if (told && waited_ms > GRACE_MS) {
-            kill(-pid, SIGKILL);
-        }
-        ppoll(NULL, 0, &(struct timespec){.tv_nsec = 10 * NS_PER_MS}, mask);
-        waited_ms += told ? 10 : 0;
-    }
-    /* What the child has left of its own children goes too. */
-    kill(-pid, SIGKILL);
-    if (got < 0)
-        return ERR_OS;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-struct child_context {
-    int fd;
+/* A place where a run is being made. */
+struct place {
+    struct worker worker;
+    const struct todo *todo; /* NULL: free */
+    char dir[CMD_PATH_MAX];
+    ns_t begun;
+    size_t beside; /* so many others at once, at most */
+    struct plan_index_row row;
 };
 
-static void child_progress(void *ctx, ns_t run_time)
-{
-    const struct child_context *c = ctx;
-    const struct note note = {.run_time = run_time};
+struct work {
+    struct executor *e;
+    const struct plan *plan;
+    struct todo *todo; /* those to be made alone follow the others */
+    size_t todo_count, next, alone_count;
+    struct place *places;
+    size_t place_count, running;
+    struct admission admission;
+    struct progress progress;
+    sigset_t mask;
+    ns_t said_busy;
+};
 
-    if (write(c->fd, &note, sizeof(note)) < 0)
-        return; /* nobody listens any more: we are about to be ended */
+/* ---- how a run ends ---- */
+
+static enum progress_outcome outcome_of(enum junit_outcome o)
+{
+    switch (o) {
+    case JUNIT_DONE: return PROGRESS_DONE;
+    case JUNIT_INVALID: return PROGRESS_INVALID;
+    case JUNIT_FAILED: return PROGRESS_FAILED;
+    case JUNIT_NOT_RUN: break;
+    }
+    return PROGRESS_INTERRUPTED;
 }
 
-/* Makes one run in this process, which is the child's. */
-static int child_run(const struct executor *e, const struct plan *plan, const struct plan_run *run,
-                     const char *dir, int fd)
+static enum plan_index_state index_state(enum junit_outcome o)
 {
-    struct child_context context = {.fd = fd};
-    struct note note = {.run_time = NS_NEVER};
-    const struct run_options opt = {
-        .link = e->link,
-        .link_why = e->link_why,
-        .dir = dir,
-        .plan = plan->base.name,
-        .keylog = e->keylog,
-        .no_certificate = e->no_certificate,
-        .progress = child_progress,
-        .ctx = &context,
-    };
-    int rv = e->link == RUN_LINK_SIM ? run_sim(run, &opt, note.text, sizeof(note.text))
-                                     : run_netns(run, &opt, note.text, sizeof(note.text));
-
-    if (rv && write(fd, &note, sizeof(note)) < 0)
-        return 2;
-    return rv ? 1 : 0;
+    switch (o) {
+    case JUNIT_DONE: return PLAN_INDEX_COMPLETE;
+    case JUNIT_INVALID: return PLAN_INDEX_INVALID;
+    case JUNIT_FAILED: return PLAN_INDEX_FAILED;
+    case JUNIT_NOT_RUN: break;
+    }
+    return PLAN_INDEX_PLANNED;
 }
 
-/* Returns 0 when the run is complete, else an exit status with a reason in error. */
-static int run_in_child(const struct executor *e, const struct plan *plan,
-                        const struct plan_run *run, const char *dir, struct progress *progress,
-                        char *error, size_t len)
+/* Counts a run and tells everybody how it ended; text may be empty. */
+static void ended(struct work *w, struct place *p, enum junit_outcome outcome, const char *text)
 {
-    sigset_t blocked, mask;
-    int fds[2], status;
-    pid_t parent = getpid(), pid;
+    struct executor *e = w->e;
+    const struct plan_run *run = p->todo->run;
+    double seconds = progress_end(&w->progress, (size_t)(p - w->places), outcome_of(outcome), text,
+                                  process_now());
 
-    if (pipe2(fds, O_CLOEXEC)) {
-        snprintf(error, len, "pipe: %s", strerror(errno));
+    e->complete += outcome != JUNIT_NOT_RUN && cmd_exists(p->dir, "DONE");
+    e->invalid += outcome == JUNIT_INVALID;
+    e->failed += outcome == JUNIT_FAILED;
+    p->row.state = index_state(outcome);
+    p->row.wall_s = seconds;
+    p->row.cpu_s = p->worker.cpu_s;
+    p->row.late_p99 = p->worker.late_p99;
+    p->row.late_max = p->worker.late_max;
+    snprintf(p->row.reason, sizeof(p->row.reason), "%s", text);
+    plan_index_put(e->index, run->name, &p->row);
+    junit_run(e->junit, run, outcome, seconds, text);
+    p->todo = NULL;
+}
+
+static void say_admission(struct work *w, enum admission_change change, const char *why)
+{
+    if (change == ADMISSION_MORE)
+        progress_say(&w->progress, "admission: up to %zu runs at once, as %s was on time",
+                     w->admission.allowed, why);
+    else if (change == ADMISSION_FEWER)
+        progress_say(&w->progress, "admission: no more than %zu runs at once, as %s was late",
+                     w->admission.allowed, why);
+}
+
+/* A late run that had others beside it: it is made once more, alone, at the end. */
+static void put_back(struct work *w, struct place *p, const char *text)
+{
+    char why[480];
+
+    snprintf(why, sizeof(why), "%zu beside it: %s", p->beside, text);
+    progress_end(&w->progress, (size_t)(p - w->places), PROGRESS_AGAIN, why, process_now());
+    cmd_remove_tree(p->dir);
+    p->row.state = PLAN_INDEX_PLANNED;
+    snprintf(p->row.reason, sizeof(p->row.reason), "%.399s", why);
+    plan_index_put(w->e->index, p->todo->run->name, &p->row);
+    w->todo[w->todo_count + w->alone_count++] = (struct todo){.run = p->todo->run, .alone = true};
+    p->todo = NULL;
+}
+
+static void judge_complete(struct work *w, struct place *p)
+{
+    struct run_verdict v;
+    enum admission_change change;
+    const char *name = p->todo->run->name;
+
+    run_state_judge(p->dir, &v);
+    change = admission_ended(&w->admission, p->begun, process_now(), v.invalid && v.host,
+                             p->worker.late_p99);
+    if (v.invalid && v.host && p->beside > 0 && w->admission.controlled && !p->todo->alone)
+        put_back(w, p, v.text);
+    else
+        ended(w, p, v.invalid ? JUNIT_INVALID : JUNIT_DONE, v.invalid ? v.text : "");
+    say_admission(w, change, name);
+}
+
+/* The worker of a place has ended. */
+static void take_end(struct work *w, struct place *p)
+{
+    w->running--;
+    if (process_interrupted() && p->worker.status) {
+        /* A complete run that was being reduced is reduced when somebody goes on. */
+        if (run_state_of(p->dir) == RUN_STATE_HALF)
+            cmd_remove_tree(p->dir);
+        ended(w, p, JUNIT_NOT_RUN, "");
+    } else if (p->worker.status) {
+        ended(w, p, JUNIT_FAILED, p->worker.error);
+    } else {
+        judge_complete(w, p);
+    }
+}
+
+/* ---- how a run begins ---- */
+
+static struct place *free_place(struct work *w)
+{
+    for (size_t i = 0; i < w->place_count; i++) {
+        if (!w->places[i].todo)
+            return &w->places[i];
+    }
+    return NULL;
+}
+
+/* Whether there is room for one more beside those that are being made. */
+static bool has_room(struct work *w, const struct plan_run *run)
+{
+    int64_t need = keep_working_bytes(&run->scenario), free_bytes = keep_free_bytes(w->e->out);
+
+    if (free_bytes > need)
+        return true;
+    progress_say(&w->progress,
+                 "%s: no room for another run: about %.0f MB are needed, %.0f MB free", w->e->out,
+                 (double)need / 1e6, (double)free_bytes / 1e6);
+    w->e->disk_full = true;
+    return false;
+}
+
+static int start_worker(struct work *w, struct place *p)
+{
+    const struct executor *e = w->e;
+    const struct worker_job job = {.link = e->link,
+                                   .link_why = e->link_why,
+                                   .plan = w->plan->base.name,
+                                   .analyze = e->analyze,
+                                   .run = p->todo->run,
+                                   .dir = p->dir,
+                                   .keylog = e->keylog,
+                                   .no_certificate = e->no_certificate,
+                                   .reduce_only = p->todo->reduce_only,
+                                   .keep = e->keep};
+
+    p->worker = (struct worker){.fd = -1, .late_p99 = NS_NEVER, .late_max = NS_NEVER};
+    if (cmd_join(p->dir, e->out, p->todo->run->name) ||
+        (!p->todo->reduce_only && mkdir(p->dir, 0777))) {
+        snprintf(p->worker.error, sizeof(p->worker.error), "%.250s: %s", p->dir, strerror(errno));
         return ERR_OS;
     }
-    signals_to_interrupt(&blocked);
-    sigprocmask(SIG_BLOCK, &blocked, &mask);
-    fflush(NULL);
-    pid = fork();
-    if (pid == 0) {
-        close(fds[0]);
-        become_child(parent, &mask);
-        _exit(child_run(e, plan, run, dir, fds[1]));
-    }
-    close(fds[1]);
-    if (pid < 0) {
-        snprintf(error, len, "fork: %s", strerror(errno));
-        status = ERR_OS;
-    } else {
-        setpgid(pid, pid);
-        follow(fds[0], progress, error, len, &mask);
-        status = reap(pid, &mask);
-        if (status && !*error)
-            snprintf(error, len, "its process ended with status %d", status);
-    }
-    close(fds[0]);
-    sigprocmask(SIG_SETMASK, &mask, NULL);
-    return status;
+    return worker_start(&p->worker, &job, &w->mask);
 }
 
-int executor_spawn(const char *const *argv, int out_fd)
+static void begin(struct work *w, struct place *p, const struct todo *todo)
 {
-    sigset_t blocked, mask;
-    int status;
-    pid_t parent = getpid(), pid;
+    ns_t now = process_now();
 
-    signals_to_interrupt(&blocked);
-    sigprocmask(SIG_BLOCK, &blocked, &mask);
-    fflush(NULL);
-    pid = fork();
-    if (pid == 0) {
-        become_child(parent, &mask);
-        if (out_fd < 0)
-            out_fd = open("/dev/null", O_WRONLY);
-        dup2(out_fd, STDOUT_FILENO);
-        execv(argv[0], (char *const *)(uintptr_t)argv);
-        _exit(127);
-    }
-    if (pid > 0)
-        setpgid(pid, pid);
-    status = pid < 0 ? ERR_OS : reap(pid, &mask);
-    sigprocmask(SIG_SETMASK, &mask, NULL);
-    return status;
-}
-
-/* Why a complete run is invalid goes to text; returns whether it is. */
-static bool judge(const char *dir, char *text, size_t len)
-{
-    text[0] = '\0';
-    return plan_index_invalid(dir, text, len);
-}
-
-/* Tells everybody how a run ended; text may be empty. */
-static void ended(const struct executor *e, struct progress *progress, enum junit_outcome outcome,
-                  const char *text)
-{
-    static const char *const words[] = {[JUNIT_NOT_RUN] = "interrupted",
-                                        [JUNIT_DONE] = "done",
-                                        [JUNIT_INVALID] = "invalid",
-                                        [JUNIT_FAILED] = "failed"};
-
-    junit_run(e->junit, progress->run, outcome, progress_seconds(progress), text);
-    progress_end(progress, words[outcome], text);
-}
-
-static void run_one(struct executor *e, const struct plan *plan, const struct plan_run *run,
-                    struct progress *progress)
-{
-    char dir[CMD_PATH_MAX], text[400] = "";
-    const char *const reduce[] = {e->analyze, "reduce", dir, NULL};
-    int status;
-
-    progress_begin(progress, run);
-    if (cmd_join(dir, e->out, run->name) || mkdir(dir, 0777)) {
-        snprintf(text, sizeof(text), "%.250s: %s", dir, strerror(errno));
-        status = ERR_OS;
-    } else {
-        status = run_in_child(e, plan, run, dir, progress, text, sizeof(text));
-        if (!status && !executor_interrupted()) {
-            status = executor_spawn(reduce, -1);
-            if (status)
-                snprintf(text, sizeof(text), "analyze reduce ended with status %d", status);
-        }
-    }
-    if (executor_interrupted() && !cmd_exists(dir, "DONE")) {
-        cmd_remove_tree(dir);
-        ended(e, progress, JUNIT_NOT_RUN, "");
+    p->todo = todo;
+    p->begun = now;
+    plan_index_get(w->e->index, todo->run->name, &p->row);
+    p->row.state = PLAN_INDEX_RUNNING;
+    p->row.started = time(NULL);
+    p->row.attempts++;
+    plan_index_put(w->e->index, todo->run->name, &p->row);
+    progress_begin(&w->progress, (size_t)(p - w->places), todo->run, now);
+    if (start_worker(w, p)) {
+        ended(w, p, JUNIT_FAILED, p->worker.error);
         return;
     }
-    if (cmd_exists(dir, "DONE")) {
-        e->complete++;
-        plan_index_write(e->out, plan);
+    w->running++;
+    admission_begun(&w->admission, w->running, now);
+    p->beside = 0;
+    for (size_t i = 0; i < w->place_count; i++) {
+        struct place *other = &w->places[i];
+
+        if (other->todo && other->beside < w->running - 1)
+            other->beside = w->running - 1;
     }
-    if (status) {
-        e->failed++;
-        ended(e, progress, JUNIT_FAILED, text);
-    } else if (judge(dir, text, sizeof(text))) {
-        e->invalid++;
-        ended(e, progress, JUNIT_INVALID, text);
-    } else {
-        ended(e, progress, JUNIT_DONE, "");
+}
+
+static void look_at_processors(struct work *w, ns_t now)
+{
+    FILE *f = fopen("/proc/stat", "re");
+    char line[256];
+    uint64_t busy, all;
+
+    if (f && fgets(line, sizeof(line), f) && admission_parse_stat(line, &busy, &all))
+        admission_look(&w->admission, now, busy, all);
+    if (f)
+        fclose(f);
+}
+
+static const struct todo *next_todo(const struct work *w)
+{
+    if (w->e->disk_full || process_interrupted() || w->next == w->todo_count + w->alone_count)
+        return NULL;
+    /* What was late beside others comes last, and only when nothing else is on. */
+    if (w->next >= w->todo_count && w->running > 0)
+        return NULL;
+    return &w->todo[w->next];
+}
+
+static bool may_begin(struct work *w, ns_t now)
+{
+    bool held = w->admission.holding;
+
+    if (w->admission.controlled)
+        look_at_processors(w, now);
+    if (admission_may_begin(&w->admission, w->running, now))
+        return true;
+    if (w->admission.holding && !held && (!w->said_busy || now - w->said_busy > LOG_CPU_INTERVAL)) {
+        w->said_busy = now;
+        progress_say(&w->progress,
+                     "admission: %zu runs at once and no more for now, processors %.0f "
+                     "%% busy",
+                     w->running, 100 * w->admission.busy);
     }
+    return false;
+}
+
+static void begin_what_may(struct work *w)
+{
+    const struct todo *todo;
+    struct place *p;
+
+    while ((todo = next_todo(w)) && (p = free_place(w)) && may_begin(w, process_now())) {
+        if (!has_room(w, todo->run))
+            return;
+        w->next++;
+        begin(w, p, todo);
+    }
+}
+
+/* ---- the loop ---- */
+
+/* Waits until a worker speaks, a tick has passed or a signal came. */
+static void wait_for_workers(struct work *w)
+{
+    struct pollfd *polls = calloc(w->place_count, sizeof(*polls));
+    ns_t tick = TICK;
+    nfds_t n = 0;
+
+    for (size_t i = 0; i < w->place_count && polls; i++) {
+        const struct place *p = &w->places[i];
+
+        if (p->todo && p->worker.fd >= 0)
+            polls[n++] = (struct pollfd){.fd = p->worker.fd, .events = POLLIN};
+        else if (p->todo)
+            tick = TICK_SHORT;
+    }
+    ppoll(polls, n, &(struct timespec){.tv_nsec = tick}, &w->mask);
+    for (size_t i = 0, k = 0; i < w->place_count && k < n; i++) {
+        struct place *p = &w->places[i];
+
+        if (!p->todo || p->worker.fd < 0)
+            continue;
+        if (polls[k++].revents) {
+            worker_read(&p->worker);
+            progress_time(&w->progress, i, p->worker.run_time);
+        }
+    }
+    free(polls);
+}
+
+static void step(struct work *w)
+{
+    ns_t now;
+
+    wait_for_workers(w);
+    now = process_now();
+    for (size_t i = 0; i < w->place_count; i++) {
+        struct place *p = &w->places[i];
+
+        if (p->todo && process_interrupted())
+            worker_stop(&p->worker, now);
+        if (p->todo && worker_ended(&p->worker))
+            take_end(w, p);
+    }
+    progress_show(&w->progress, now);
+}
+
+static void make_all(struct work *w)
+{
+    process_block_signals(&w->mask);
+    for (;;) {
+        begin_what_may(w);
+        if (w->running == 0 && !next_todo(w))
+            break;
+        step(w);
+    }
+    sigprocmask(SIG_SETMASK, &w->mask, NULL);
+}
+
+/* ---- what is to be made ---- */
+
+/* A complete run from before: it counts, and its row is as its folder. */
+static void keep_run(struct work *w, const struct plan_run *run, const struct run_verdict *v)
+{
+    struct executor *e = w->e;
+    struct plan_index_row row;
+
+    plan_index_get(e->index, run->name, &row);
+    row.state = v->invalid ? PLAN_INDEX_INVALID : PLAN_INDEX_COMPLETE;
+    snprintf(row.reason, sizeof(row.reason), "%s", v->text);
+    plan_index_put(e->index, run->name, &row);
+    junit_run(e->junit, run, v->invalid ? JUNIT_INVALID : JUNIT_DONE, row.wall_s, v->text);
+    progress_kept(&w->progress, run, v->invalid);
+    e->complete++;
+    e->kept++;
+    e->invalid += v->invalid;
+}
+
+static void make_again(struct work *w, const struct plan_run *run, const char *dir, const char *why)
+{
+    progress_say(&w->progress, "%s: %s; it is made again", run->name, why);
+    if (cmd_remove_tree(dir))
+        progress_say(&w->progress, "%s: %s", dir, strerror(errno));
+}
+
+/* Whether the run has to be made, or at least reduced. */
+static bool is_to_do(struct work *w, const struct plan_run *run, bool *reduce_only)
+{
+    char dir[CMD_PATH_MAX];
+    struct run_verdict v;
+
+    *reduce_only = false;
+    if (!w->e->resume || cmd_join(dir, w->e->out, run->name))
+        return true;
+    switch (run_state_of(dir)) {
+    case RUN_STATE_ABSENT: return true;
+    case RUN_STATE_HALF: make_again(w, run, dir, "was cut off"); return true;
+    case RUN_STATE_UNREDUCED: *reduce_only = true; return true;
+    case RUN_STATE_COMPLETE: break;
+    }
+    run_state_judge(dir, &v);
+    if (v.invalid && v.host) {
+        make_again(w, run, dir, v.text);
+        return true;
+    }
+    /* The last thing done to a run is to trim it, so that may be missing. */
+    keep_trim(dir, w->e->keep);
+    keep_run(w, run, &v);
+    return false;
+}
+
+static int list_todo(struct work *w)
+{
+    size_t *order = calloc(w->plan->run_count, sizeof(*order));
+
+    /* each run may be there twice: once more alone */
+    w->todo = calloc(2 * w->plan->run_count, sizeof(*w->todo));
+    if (!order || !w->todo) {
+        free(order);
+        return ERR_NOMEM;
+    }
+    run_order_make(order, w->plan);
+    for (size_t i = 0; i < w->plan->run_count; i++) {
+        struct todo *t = &w->todo[w->todo_count];
+
+        t->run = &w->plan->runs[order[i]];
+        w->todo_count += is_to_do(w, t->run, &t->reduce_only);
+    }
+    free(order);
+    return 0;
+}
+
+static FILE *open_log(const struct executor *e)
+{
+    char path[CMD_PATH_MAX];
+
+    return cmd_join(path, e->out, EXECUTOR_LOG_FILE) ? NULL : fopen(path, "ae");
+}
+
+static void say_how(struct work *w)
+{
+    const struct executor *e = w->e;
+    size_t jobs = w->place_count;
+
+    if (e->kept > 0)
+        progress_say(&w->progress, "%zu of %zu runs are there already", e->kept,
+                     w->plan->run_count);
+    if (w->plan->run_count <= PROGRESS_EACH_MAX)
+        return;
+    progress_say(&w->progress, "%s%zu at once, %s", e->link == RUN_LINK_SIM ? "" : "up to ", jobs,
+                 run_order_is_drawn(w->plan)
+                     ? "repetition by repetition in an order drawn with the plan's seed"
+                     : "in the order of the plan");
+}
+
+static void say_admission_sum(struct work *w)
+{
+    const struct admission *a = &w->admission;
+
+    if (a->controlled && a->highest > 0)
+        progress_say(&w->progress,
+                     "admission: at most %zu runs at once of %zu asked for; %llu late, %zu of them "
+                     "made again alone; held back %llu times by busy processors",
+                     a->highest, a->most, (unsigned long long)a->late, w->alone_count,
+                     (unsigned long long)a->held);
+}
+
+static int set_up(struct work *w)
+{
+    struct executor *e = w->e;
+    size_t jobs = e->jobs > 0 ? e->jobs : 1;
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+    w->place_count = jobs < EXECUTOR_JOBS_MAX ? jobs : EXECUTOR_JOBS_MAX;
+    w->places = calloc(w->place_count, sizeof(*w->places));
+    if (!w->places || progress_init(&w->progress, w->plan, w->place_count, e->quiet))
+        return ERR_NOMEM;
+    w->progress.log = open_log(e);
+    admission_init(&w->admission, w->place_count, cores > 0 ? (size_t)cores : 1,
+                   e->link != RUN_LINK_SIM && w->place_count > 1);
+    return list_todo(w);
 }
 
 int executor_run(struct executor *e, const struct plan *plan)
 {
-    struct progress progress;
-    int rv;
+    struct work w = {.e = e, .plan = plan};
+    int rc = set_up(&w);
 
-    progress_init(&progress, plan, e->quiet);
-    for (size_t i = 0; i < plan->run_count && !executor_interrupted(); i++)
-        run_one(e, plan, &plan->runs[i], &progress);
-    e->interrupted = executor_interrupted();
-    rv = plan_index_write(e->out, plan);
-    if (rv)
-        fprintf(stderr, "muxbed: %s/index.json: %s\n", e->out, strerror(errno));
-    return rv;
+    if (rc) {
+        fprintf(stderr, "muxbed: %s\n", err_text(rc));
+    } else {
+        say_how(&w);
+        make_all(&w);
+        say_admission_sum(&w);
+        e->interrupted = process_interrupted();
+    }
+    progress_fini(&w.progress);
+    if (w.progress.log)
+        fclose(w.progress.log);
+    free(w.places);
+    free(w.todo);
+    return rc;
 }

@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Makes a plan's runs one after another, each in a process of its own: a run that crashes or hangs
- * takes nothing else with it, and an interrupt ends it by ending its process group. */
+/* Makes a plan's runs, several at once, each in a process of its own (worker.h), and keeps the
+ * plan's index (plan_index.h). */
 #ifndef TESTBED_CMD_EXECUTOR_H
 #define TESTBED_CMD_EXECUTOR_H
 
 #include "testbed/cmd/junit.h"
+#include "testbed/cmd/keep.h"
+#include "testbed/cmd/plan_index.h"
 #include "testbed/run/run.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+
+/* More runs at once than anybody has processors for. */
+#define EXECUTOR_JOBS_MAX 256
+#define EXECUTOR_LOG_FILE "sweep.log"
 
 struct executor {
     enum run_link link;
@@ -16,24 +22,27 @@ struct executor {
     const char *out;     /* the plan's folder, exists */
     const char *analyze; /* the program that reduces a run */
     bool keylog, quiet, no_certificate;
-    struct junit *junit; /* is told how runs end; may be NULL */
+    enum keep keep;
+    size_t jobs;              /* runs at once, at most; 0 counts as 1 */
+    bool resume;              /* runs that are complete already are kept, others are made */
+    struct plan_index *index; /* has the plan's runs */
+    struct junit *junit;      /* is told how runs end; may be NULL */
 
-    /* results */
-    size_t complete, invalid, failed;
+    /* results; complete counts also invalid and kept ones */
+    size_t complete, invalid, failed, kept;
     bool interrupted;
+    bool disk_full; /* it went no further, for want of room */
 };
 
-/* Runs everything that is in the plan. Failed and invalid runs are counted and reported on standard
- * error, the rest goes on. Keeps <out>/index.json up to date with the complete runs. Returns 0, or
- * a fatal code when it could not go on, with the reason on standard error. */
+/* Makes everything that is in the plan, in the order of run_order.h. Failed and invalid runs are
+ * counted and reported on standard error, the rest goes on. Runs in real time beside others are
+ * begun as admission.h allows, and one that was late is made once more, alone, before it counts.
+ *
+ * When resuming, a folder that is not complete is removed and its run made again, and so is one
+ * that is invalid for a reason that lies with the host; otherwise a run whose folder exists fails.
+ *
+ * Appends what happened to <out>/sweep.log. Returns 0, or a fatal code when it could not go on,
+ * with the reason on standard error. */
 int executor_run(struct executor *e, const struct plan *plan);
-
-/* From here on SIGINT and SIGTERM ask for an orderly end instead of killing the process. */
-void executor_catch_signals(void);
-bool executor_interrupted(void);
-/* Runs a program to its end with standard output to `out_fd` (-1: to nowhere). argv is NULL
- * terminated, argv[0] its path. Returns its exit status, 128 + signal, or ERR_OS. An interrupt ends
- * it. */
-int executor_spawn(const char *const *argv, int out_fd);
 
 #endif

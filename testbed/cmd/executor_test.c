@@ -4,8 +4,9 @@
 #include "testbed/cmd/executor.h"
 #include "testbed/cmd/cmd_test_help.h"
 #include "testbed/cmd/plan_index.h"
+#include "testbed/cmd/process.h"
+#include "testbed/cmd/run_state.h"
 
-#include <jansson.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -19,28 +20,40 @@ static const char quick[] = "name: quick\n"
                             "grid: {path.delay: [1ms, 2ms]}\n";
 /* Far more than is ever waited for. */
 static const char endless[] = "flows: [{kind: media}, {kind: data, size: endless}]\n"
-                              "duration: 86400s\n";
+                              "duration: 7200s\n";
 /* The file cannot arrive before the end. */
 static const char unfinished[] = "flows: [{kind: data, size: 100MB}]\nduration: 2s\n";
 
 struct job {
     const char *text, *analyze;
     char out[CMD_PATH_MAX];
+    size_t jobs;
+    bool resume;
 };
 
 /* In the child: exit status 10 x complete + invalid + 4 x failed, or 100 when interrupted. */
 static int execute(void *ctx)
 {
     struct job *job = ctx;
-    struct executor e = {
-        .link = RUN_LINK_SIM, .link_why = "asked for", .out = job->out, .analyze = job->analyze};
+    struct executor e = {.link = RUN_LINK_SIM,
+                         .link_why = "asked for",
+                         .out = job->out,
+                         .analyze = job->analyze,
+                         .keep = KEEP_ALL,
+                         .jobs = job->jobs,
+                         .resume = job->resume};
     struct plan *plan = NULL;
+    char message[CMD_PATH_MAX];
     int rv;
 
     if (plan_parse(&plan, "test", job->text, strlen(job->text), NULL, stderr))
         return 99;
-    executor_catch_signals();
+    if (plan_index_open(&e.index, job->out, message, sizeof(message)) ||
+        plan_index_add(e.index, plan))
+        return 97;
+    process_catch_signals();
     rv = executor_run(&e, plan);
+    rv |= plan_index_close(e.index, message, sizeof(message));
     plan_free(plan);
     if (rv)
         return 98;
@@ -49,40 +62,98 @@ static int execute(void *ctx)
 
 static void job_init(struct job *job, const char *text, const char *analyze)
 {
-    job->text = text;
-    job->analyze = analyze;
+    *job = (struct job){.text = text, .analyze = analyze, .jobs = 2};
     make_temporary(job->out);
+}
+
+struct seen {
+    const char *const *names;
+    size_t count;
+};
+
+static int see_run(void *ctx, const char *run_dir)
+{
+    struct seen *seen = ctx;
+
+    assert_string_equal(strrchr(run_dir, '/') + 1, seen->names[seen->count++]);
+    assert_true(cmd_exists(run_dir, "DONE"));
+    assert_true(cmd_exists(run_dir, "manifest.json"));
+    return 0;
 }
 
 static void test_complete(void **state)
 {
     static const char *const names[] = {"path.delay=1ms-1", "path.delay=1ms-2", "path.delay=2ms-1",
                                         "path.delay=2ms-2"};
+    struct seen seen = {.names = names};
     struct job job;
     struct outcome o;
-    char path[CMD_PATH_MAX];
-    json_t *index, *runs;
+    struct plan_index *index;
+    struct plan_index_row row;
+    char message[CMD_PATH_MAX];
 
     (void)state;
     job_init(&job, quick, "/bin/true");
     o = in_child(execute, &job);
     assert_int_equal(o.status, 40);
-    assert_non_null(strstr(o.err, "run 4 of 4  path.delay=2ms-2  done in "));
-    assert_int_equal(cmd_join(path, job.out, "index.json"), 0);
-    index = json_load_file(path, 0, NULL);
-    runs = json_object_get(index, "runs");
-    assert_int_equal(json_array_size(runs), 4);
+    assert_non_null(strstr(o.err, "run 4 of 4  "));
+    assert_true(cmd_exists(job.out, EXECUTOR_LOG_FILE));
+    assert_int_equal(plan_index_each(job.out, see_run, &seen, message, sizeof(message)), 0);
+    assert_int_equal(seen.count, 4);
+    assert_int_equal(plan_index_open(&index, job.out, message, sizeof(message)), 0);
     for (size_t i = 0; i < 4; i++) {
-        const json_t *run = json_array_get(runs, i);
-
-        assert_string_equal(json_string_value(json_object_get(run, "name")), names[i]);
-        assert_int_equal(json_integer_value(json_object_get(run, "repetition")), 1 + i % 2);
-        assert_int_equal(json_integer_value(json_object_get(run, "seed")), 1 + i % 2);
-        assert_int_equal(cmd_join(path, job.out, names[i]), 0);
-        assert_true(cmd_exists(path, "DONE"));
-        assert_true(cmd_exists(path, "manifest.json"));
+        assert_true(plan_index_get(index, names[i], &row));
+        /* the reducer of this test writes no metrics, the manifest is judged */
+        assert_int_equal(row.state, PLAN_INDEX_COMPLETE);
+        assert_int_equal(row.attempts, 1);
+        assert_true(row.started > 0);
+        assert_true(row.wall_s > 0 && row.cpu_s > 0);
+        assert_int_equal(row.late_p99, NS_NEVER);
     }
-    json_decref(index);
+    assert_int_equal(plan_index_close(index, message, sizeof(message)), 0);
+    assert_int_equal(cmd_remove_tree(job.out), 0);
+}
+
+/* What is half there is made again, what is complete stays as it is, what is not reduced is only
+ * reduced. */
+static void test_resume(void **state)
+{
+    struct job job;
+    struct outcome o;
+    char half[CMD_PATH_MAX], whole[CMD_PATH_MAX], raw[CMD_PATH_MAX];
+
+    (void)state;
+    job_init(&job, quick, "/bin/true");
+    assert_int_equal(in_child(execute, &job).status, 40);
+    assert_int_equal(cmd_join(half, job.out, "path.delay=1ms-1"), 0);
+    assert_int_equal(cmd_join(whole, job.out, "path.delay=1ms-2"), 0);
+    assert_int_equal(cmd_join(raw, job.out, "path.delay=2ms-1"), 0);
+    write_file(half, "mark", "");
+    write_file(whole, "mark", "");
+    write_file(raw, "mark", "");
+    write_file(whole, "metrics.json", "{\"invalid\":[]}");
+    unlinkat(AT_FDCWD, strcat(half, "/DONE"), 0);
+    *strrchr(half, '/') = '\0';
+    assert_int_equal(run_state_of(half), RUN_STATE_HALF);
+    assert_int_equal(run_state_of(whole), RUN_STATE_COMPLETE);
+    assert_int_equal(run_state_of(raw), RUN_STATE_UNREDUCED);
+    job.resume = true;
+    o = in_child(execute, &job);
+    assert_int_equal(o.status, 40);
+    assert_non_null(strstr(o.err, "path.delay=1ms-1: was cut off; it is made again"));
+    assert_non_null(strstr(o.err, "1 of 4 runs are there already"));
+    assert_false(cmd_exists(half, "mark"));
+    assert_true(cmd_exists(half, "DONE"));
+    assert_true(cmd_exists(whole, "mark"));
+    assert_true(cmd_exists(raw, "mark"));
+    /* one whose processes were killed is made again, one that is invalid by itself is kept */
+    write_file(whole, "metrics.json",
+               "{\"invalid\":[{\"reason\":\"agent-exit\",\"detail\":\"killed by signal 9\"}]}");
+    write_file(raw, "metrics.json", "{\"invalid\":[{\"reason\":\"file-unfinished\"}]}");
+    o = in_child(execute, &job);
+    assert_int_equal(o.status, 41);
+    assert_false(cmd_exists(whole, "mark"));
+    assert_true(cmd_exists(raw, "mark"));
     assert_int_equal(cmd_remove_tree(job.out), 0);
 }
 
@@ -156,7 +227,7 @@ static void test_interrupt(void **state)
     assert_int_equal(o.status, 100);
     assert_non_null(strstr(o.err, "interrupted in "));
     assert_false(cmd_exists(job.out, "all-1"));
-    assert_true(cmd_exists(job.out, "index.json"));
+    assert_true(cmd_exists(job.out, PLAN_INDEX_FILE));
     assert_int_equal(cmd_remove_tree(job.out), 0);
 }
 
@@ -164,7 +235,7 @@ static int spawn_status(void *ctx)
 {
     const char *const argv[] = {"/bin/sh", "-c", ctx, NULL};
 
-    return executor_spawn(argv, STDOUT_FILENO);
+    return process_spawn(argv, STDOUT_FILENO);
 }
 
 static void test_spawn(void **state)
@@ -180,66 +251,37 @@ static void test_spawn(void **state)
     assert_int_equal(o.status, 7);
     o = in_child(spawn_status, die);
     assert_int_equal(o.status, 128 + SIGKILL);
-    assert_int_equal(executor_spawn(none, -1), 127);
+    assert_int_equal(process_spawn(none, -1), 127);
 }
 
 static void test_invalid_manifests(void **state)
 {
     static const struct {
         const char *text, *why;
-        bool invalid;
+        bool invalid, host;
     } cases[] = {
-        {"{\"invalid\":[]}", "", false},
+        {"{\"invalid\":[]}", "", false, false},
         {"{\"invalid\":[{\"reason\":\"agent-exit\",\"count\":1,\"detail\":\"x\"},{\"reason\":\"b\"}"
          "]}",
-         "agent-exit (x), b", true},
-        {"{}", "manifest.json: has no list", true},
-        {"{", "manifest.json: ", true},
+         "agent-exit (x), b", true, false},
+        {"{\"invalid\":[{\"reason\":\"driver-stall\"}]}", "driver-stall", true, true},
+        {"{}", "manifest.json: has no list", true, false},
+        {"{", "manifest.json: ", true, false},
     };
-    char dir[CMD_PATH_MAX], why[100];
+    char dir[CMD_PATH_MAX];
+    struct run_verdict v;
 
     (void)state;
     make_temporary(dir);
-    assert_true(plan_index_invalid(dir, why, sizeof(why)));
+    run_state_judge(dir, &v);
+    assert_true(v.invalid);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         write_file(dir, "manifest.json", cases[i].text);
-        assert_int_equal(plan_index_invalid(dir, why, sizeof(why)), cases[i].invalid);
-        assert_memory_equal(why, cases[i].why, strlen(cases[i].why));
+        run_state_judge(dir, &v);
+        assert_int_equal(v.invalid, cases[i].invalid);
+        assert_int_equal(v.host, cases[i].host);
+        assert_memory_equal(v.text, cases[i].why, strlen(cases[i].why));
     }
-    assert_int_equal(cmd_remove_tree(dir), 0);
-}
-
-static int count_run(void *ctx, const char *run_dir)
-{
-    (void)run_dir;
-    ++*(size_t *)ctx;
-    return 0;
-}
-
-static void test_bad_indexes(void **state)
-{
-    static const char *const texts[] = {"",
-                                        "[]",
-                                        "{\"runs\":{}}",
-                                        "{\"runs\":[{}]}",
-                                        "{\"runs\":[{\"name\":\"../x\"}]}",
-                                        "{\"runs\":[{\"name\":\"..\"}]}"};
-    char dir[CMD_PATH_MAX], message[CMD_PATH_MAX];
-    size_t runs = 0;
-
-    (void)state;
-    make_temporary(dir);
-    assert_true(plan_index_each(dir, count_run, &runs, message, sizeof(message)) < 0);
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        write_file(dir, "index.json", texts[i]);
-        message[0] = '\0';
-        assert_true(plan_index_each(dir, count_run, &runs, message, sizeof(message)) < 0);
-        assert_true(strlen(message) > 0);
-    }
-    assert_int_equal(runs, 0);
-    write_file(dir, "index.json", "{\"runs\":[{\"name\":\"a-1\"},{\"name\":\"a-2\"}]}");
-    assert_int_equal(plan_index_each(dir, count_run, &runs, message, sizeof(message)), 0);
-    assert_int_equal(runs, 2);
     assert_int_equal(cmd_remove_tree(dir), 0);
 }
 
@@ -249,7 +291,7 @@ int main(void)
         cmocka_unit_test(test_complete),          cmocka_unit_test(test_reducer_fails),
         cmocka_unit_test(test_invalid),           cmocka_unit_test(test_run_folder_exists),
         cmocka_unit_test(test_interrupt),         cmocka_unit_test(test_spawn),
-        cmocka_unit_test(test_invalid_manifests), cmocka_unit_test(test_bad_indexes),
+        cmocka_unit_test(test_invalid_manifests), cmocka_unit_test(test_resume),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

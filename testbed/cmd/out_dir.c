@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "testbed/cmd/out_dir.h"
 
+#include "testbed/cmd/process.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -13,6 +17,8 @@
 
 #define MARK ".running"
 #define TRIES 100
+/* How long those whom a killed muxbed leaves may hold its mark. */
+#define PATIENCE (2 * NS_PER_S)
 
 static int refuse(const char *path, const char *why, int code)
 {
@@ -37,32 +43,49 @@ static int is_empty(const char *path)
 
 static int make_wanted(struct out_dir *d, const char *wanted)
 {
-    int empty;
-
     if (snprintf(d->path, sizeof(d->path), "%s", wanted) >= (int)sizeof(d->path))
         return refuse("--out", "the path is too long", CMD_EXIT_USAGE);
-    if (cmd_make_dirs(d->path))
-        return refuse(d->path, strerror(errno), CMD_EXIT_USAGE);
-    empty = is_empty(d->path);
+    return cmd_make_dirs(d->path) ? refuse(d->path, strerror(errno), CMD_EXIT_USAGE) : 0;
+}
+
+static int make_empty(struct out_dir *d, const char *wanted)
+{
+    int rv = make_wanted(d, wanted), empty = rv ? 0 : is_empty(d->path);
+
+    if (rv)
+        return rv;
     if (empty < 0)
         return refuse(d->path, strerror(errno), CMD_EXIT_USAGE);
     if (!empty)
-        return refuse(d->path, "is not empty; allowed: a new or an empty folder", CMD_EXIT_USAGE);
+        return refuse(
+            d->path,
+            "is not empty; allowed: a new or an empty folder, or --resume to go on with it",
+            CMD_EXIT_USAGE);
     return 0;
+}
+
+/* Where folders without --out lie. */
+static int find_results(char *results)
+{
+    char root[CMD_PATH_MAX];
+
+    if (cmd_join(results, cmd_root(root), "results") || access(results, W_OK))
+        snprintf(results, CMD_PATH_MAX, "results");
+    return cmd_make_dirs(results) ? refuse(results, strerror(errno), CMD_EXIT_HOST) : 0;
 }
 
 static int make_named(struct out_dir *d, const char *name)
 {
-    char root[CMD_PATH_MAX], results[CMD_PATH_MAX], stamp[32], leaf[160];
+    char results[CMD_PATH_MAX], stamp[32], leaf[160];
     time_t now = time(NULL);
+    int rv = find_results(results);
     struct tm tm;
+
+    if (rv)
+        return rv;
 
     localtime_r(&now, &tm);
     strftime(stamp, sizeof(stamp), "%Y%m%d-%H%M%S", &tm);
-    if (cmd_join(results, cmd_root(root), "results") || access(results, W_OK))
-        snprintf(results, sizeof(results), "results");
-    if (cmd_make_dirs(results))
-        return refuse(results, strerror(errno), CMD_EXIT_HOST);
     for (int i = 1; i <= TRIES; i++) {
         if (i == 1)
             snprintf(leaf, sizeof(leaf), "%s-%s", name, stamp);
@@ -78,21 +101,81 @@ static int make_named(struct out_dir *d, const char *name)
     return refuse(d->path, strerror(errno), CMD_EXIT_HOST);
 }
 
-int out_dir_open(struct out_dir *d, const char *wanted, const char *name)
+/* Whether leaf is <name>-<date>-<time>, with what makes it unique. */
+static bool is_of(const char *leaf, const char *name)
+{
+    size_t n = strlen(name), digits;
+
+    if (strncmp(leaf, name, n) || leaf[n] != '-')
+        return false;
+    leaf += n + 1;
+    digits = strspn(leaf, "0123456789");
+    return digits == 8 && leaf[8] == '-' && strspn(leaf + 9, "0123456789") == 6;
+}
+
+/* Sets d->path to the latest folder of that name, or to an empty text. */
+static int find_latest(struct out_dir *d, const char *name)
+{
+    char results[CMD_PATH_MAX];
+    struct dirent **entries = NULL;
+    int rv = find_results(results), n = rv ? 0 : scandir(results, &entries, NULL, versionsort);
+
+    d->path[0] = '\0';
+    for (int i = 0; i < n; i++) {
+        if (is_of(entries[i]->d_name, name) && cmd_join(d->path, results, entries[i]->d_name))
+            d->path[0] = '\0';
+        free(entries[i]);
+    }
+    free(entries);
+    return rv;
+}
+
+/* Whether a folder is of ours, or empty: whatever else is there besides runs, we have made. */
+static bool is_ours(const char *path)
+{
+    static const char *const names[] = {"index.sqlite", "expect.json", "sweep.log", MARK};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (cmd_exists(path, names[i]))
+            return true;
+    }
+    return is_empty(path) == 1;
+}
+
+static int lock(struct out_dir *d, ns_t patience)
 {
     char mark[CMD_PATH_MAX];
-    int rv = wanted ? make_wanted(d, wanted) : make_named(d, name);
+    ns_t start = process_now();
 
-    if (rv)
-        return rv;
     d->lock = cmd_join(mark, d->path, MARK) ? -1 : open(mark, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (d->lock < 0)
         return refuse(d->path, strerror(errno), CMD_EXIT_HOST);
-    if (flock(d->lock, LOCK_EX | LOCK_NB)) {
-        close(d->lock);
-        return refuse(d->path, "somebody else is working there", CMD_EXIT_USAGE);
+    while (flock(d->lock, LOCK_EX | LOCK_NB)) {
+        if (process_now() - start > patience) {
+            close(d->lock);
+            return refuse(d->path, "somebody else is working there", CMD_EXIT_USAGE);
+        }
+        poll(NULL, 0, 20);
     }
     return 0;
+}
+
+int out_dir_open(struct out_dir *d, const char *wanted, const char *name)
+{
+    int rv = wanted ? make_empty(d, wanted) : make_named(d, name);
+
+    return rv ? rv : lock(d, 0);
+}
+
+int out_dir_resume(struct out_dir *d, const char *wanted, const char *name)
+{
+    int rv = wanted ? make_wanted(d, wanted) : find_latest(d, name);
+
+    if (!rv && !d->path[0])
+        rv = make_named(d, name);
+    if (!rv && !is_ours(d->path))
+        rv = refuse(d->path, "is no folder of results", CMD_EXIT_USAGE);
+    return rv ? rv : lock(d, PATIENCE);
 }
 
 void out_dir_close(struct out_dir *d)

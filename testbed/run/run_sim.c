@@ -145,7 +145,7 @@ static int open_outputs(struct world *w, struct side *s)
     if (!rc) {
         rc = pcap_dump_begin(&s->tap, path);
     }
-    if (!rc && s->cfg.stack == AGENT_STACK_QUIC) { /* others have nothing to say in it */
+    if (!rc && !w->opt->lean && s->cfg.stack == AGENT_STACK_QUIC) { /* others say nothing in it */
         rc = open_stream(w, &s->qlog, s->role, ".sqlog");
     }
     /* both ends would write the same secrets */

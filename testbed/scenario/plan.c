@@ -12,6 +12,7 @@
 #include "testbed/scenario/scenario_steps.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -403,7 +404,13 @@ static int build_plan(struct builder *b, size_t cells, const struct scenario *sc
     return 0;
 }
 
-/* Keeps the runs of one cell. */
+/* Whether a cell is called so, or fits the pattern. */
+static bool is_wanted(const char *cell, const char *only)
+{
+    return !strcmp(cell, only) || !fnmatch(only, cell, 0);
+}
+
+/* Keeps the runs of the cells that are wanted. */
 static void keep_only(struct builder *b)
 {
     struct plan *p = b->plan;
@@ -412,12 +419,13 @@ static void keep_only(struct builder *b)
 
     snprintf(last, sizeof(last), "%s", p->runs[p->run_count - 1].cell);
     for (size_t i = 0; i < p->run_count; i++) {
-        if (!strcmp(p->runs[i].cell, b->opt->only))
+        if (is_wanted(p->runs[i].cell, b->opt->only))
             p->runs[kept++] = p->runs[i];
     }
     if (kept == 0)
         scenario_errors_add(&b->errors, (struct scenario_source){.option = "--only"},
-                            "there is no cell \"%.80s\"; allowed are %zu, such as \"%s\"",
+                            "there is no cell \"%.80s\"; allowed are %zu, such as \"%s\", and "
+                            "patterns such as \"*10ms*\"",
                             b->opt->only, p->cell_count, last);
     p->run_count = kept;
 }

@@ -450,6 +450,10 @@ static void test_only(void **state)
     assert_string_equal(p->runs[0].name, "path.rate=5mbit-1");
     assert_string_equal(p->cell_values[p->runs[0].cell_index][0], "5mbit");
     plan_free(p);
+    opt.only = "*rate=[15]mbit";
+    p = accepted(text, &opt);
+    assert_int_equal(p->run_count, 4);
+    plan_free(p);
     opt.only = "path.rate=9mbit";
     f = open_memstream(&messages, &len);
     assert_non_null(f);
@@ -457,7 +461,7 @@ static void test_only(void **state)
     fclose(f);
     assert_string_equal(messages,
                         "--only: there is no cell \"path.rate=9mbit\"; allowed are 2, such "
-                        "as \"path.rate=5mbit\"\n");
+                        "as \"path.rate=5mbit\", and patterns such as \"*10ms*\"\n");
     free(messages);
 }
 
