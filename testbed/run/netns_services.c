@@ -33,23 +33,22 @@ int netns_run_path(struct netns_run *r, char *path, const char *name, const char
 
 static struct wire_config wire_settings(const struct topology *t)
 {
-    return (struct wire_config){.west = "west",
-                                .east = "east",
-                                .impair = {[WIRE_EASTWARD] = t->impair[TOPOLOGY_FORWARD],
-                                           [WIRE_WESTWARD] = t->impair[TOPOLOGY_BACKWARD]},
-                                .rate = t->path.rate};
+    return (struct wire_config){
+        .west = "west",
+        .east = "east",
+        .impair = {[WIRE_EASTWARD] = t->impair[TOPOLOGY_FORWARD],
+                   [WIRE_WESTWARD] = t->impair[TOPOLOGY_BACKWARD]},
+        .rate = ns_max(t->impair[TOPOLOGY_FORWARD].rate, t->impair[TOPOLOGY_BACKWARD].rate)};
 }
 
 static int serve_wire(int fd, void *arg)
 {
-    const struct netns_run *r = arg;
-    struct wire_config cfg = wire_settings(&r->topo);
+    struct wire_config cfg = wire_settings(&((const struct netns_run *)arg)->topo);
     struct wire_report report;
     struct message m;
     struct wire *w;
     int rc;
 
-    cfg.rate = scenario_rate_max(&r->run->scenario);
     realtime_settle();
     rc = wire_open(&w, &cfg, &m);
     service_answer(fd, rc, &m, NULL, 0);

@@ -20,7 +20,7 @@ static struct impair_config forward(const struct scenario *s)
         .jitter = s->path_jitter,
         .jitter_model = s->path_jitter_model == SCENARIO_JITTER_REORDER ? IMPAIR_JITTER_REORDER
                                                                         : IMPAIR_JITTER_NR_BPDV,
-        .rate = s->path_rate,
+        .rate = scenario_rate_max(s),
         .loss_model = s->path_loss_model == SCENARIO_LOSS_GILBERT_ELLIOTT
                           ? IMPAIR_LOSS_GILBERT_ELLIOTT
                           : IMPAIR_LOSS_RANDOM,
