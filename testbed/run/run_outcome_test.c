@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What is read of a finished run. */
+#include "testbed/run/run_outcome.h"
+
+#include "agents/base/err.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+static char folder[] = "/tmp/run_outcome_test_XXXXXX";
+
+static void put(const char *name, const char *text)
+{
+    char path[96];
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    f = fopen(path, "we");
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+    char command[64];
+
+    (void)state;
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    return system(command);
+}
+
+static void test_no_run(void **state)
+{
+    struct run_outcome o;
+
+    (void)state;
+    assert_int_equal(run_outcome_read(&o, "/nonexistent"), ERR_OS);
+    put("manifest.json", "[]");
+    assert_int_equal(run_outcome_read(&o, folder), ERR_OS);
+}
+
+static void test_a_run_without_records(void **state)
+{
+    struct run_outcome o;
+
+    (void)state;
+    put("manifest.json", "{\"invalid\":[]}");
+    assert_int_equal(run_outcome_read(&o, folder), 0);
+    assert_true(o.valid);
+    assert_false(o.host);
+    assert_int_equal(o.certificate, RUN_CERTIFICATE_NONE);
+    assert_true(o.driver_late_p99 == NS_NEVER && o.wire_late_max == NS_NEVER);
+    assert_false(run_outcome_has_room(&o)); /* nothing shows it */
+}
+
+static void test_a_good_run(void **state)
+{
+    struct run_outcome o;
+
+    (void)state;
+    put("manifest.json", "{\"invalid\":[]}");
+    put("certificate.json", "{\"state\":\"held\",\"attempts\":1}");
+    put("sender.counter.csv", "name,value\ndriver-late-p99-ns,90000\ndriver-late-max-ns,3000000\n");
+    put("receiver.counter.csv", "name,value\ndriver-late-p99-ns,120000\n");
+    put("testbed.counter.csv", "name,value\nwire-late-p99-ns,70000\nwire-late-max-ns,900000\n");
+    assert_int_equal(run_outcome_read(&o, folder), 0);
+    assert_true(o.valid);
+    assert_int_equal(o.certificate, RUN_CERTIFICATE_HELD);
+    assert_int_equal(o.attempts, 1);
+    assert_int_equal(o.driver_late_p99, 120000);
+    assert_int_equal(o.driver_late_max, 3000000);
+    assert_int_equal(o.wire_late_p99, 70000);
+    assert_int_equal(o.wire_late_max, 900000);
+    assert_true(run_outcome_has_room(&o));
+    o.wire_late_p99 = 600 * NS_PER_US;
+    assert_false(run_outcome_has_room(&o));
+    o.wire_late_p99 = NS_NEVER;
+    o.attempts = 2;
+    assert_false(run_outcome_has_room(&o));
+}
+
+static void test_bad_runs(void **state)
+{
+    struct run_outcome o;
+
+    (void)state;
+    put("certificate.json", "{\"state\":\"failed\",\"attempts\":3}");
+    put("manifest.json", "{\"invalid\":[{\"reason\":\"agent-exit\"}]}");
+    assert_int_equal(run_outcome_read(&o, folder), 0);
+    assert_false(o.valid);
+    assert_false(o.host);
+    assert_int_equal(o.certificate, RUN_CERTIFICATE_FAILED);
+    assert_int_equal(o.attempts, 3);
+    put("metrics.json", "{\"invalid\":[{\"reason\":\"capture-mismatch\"}]}");
+    assert_int_equal(run_outcome_read(&o, folder), 0);
+    assert_true(o.host);
+    put("metrics.json", "{\"invalid\":[]}");
+    put("manifest.json", "{\"invalid\":[{\"reason\":\"certificate-delay\"}]}");
+    assert_int_equal(run_outcome_read(&o, folder), 0);
+    assert_true(!o.valid && o.host);
+    put("certificate.json", "{\"state\":\"none\"}");
+    assert_int_equal(run_outcome_read(&o, folder), 0);
+    assert_int_equal(o.certificate, RUN_CERTIFICATE_NONE);
+    assert_int_equal(o.attempts, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_no_run),
+        cmocka_unit_test(test_a_run_without_records),
+        cmocka_unit_test(test_a_good_run),
+        cmocka_unit_test(test_bad_runs),
+    };
+
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
