@@ -154,6 +154,17 @@ static ns_t drain_max(const struct topology *t)
     return delay_max(t) + shape_queue_bound(&t->path) + 2 * idle_enough(t) + DRAIN_GRACE;
 }
 
+/* The topology with the path at its slowest, behind a queue as long as it ever was. */
+static struct topology slowest(const struct netns_run *r)
+{
+    const struct scenario *s = &r->run->scenario;
+    struct topology t = r->topo;
+
+    t.path.rate = scenario_rate_min(s);
+    t.path.queue_bytes = scenario_queue_bytes_at(s, scenario_rate_max(s));
+    return t;
+}
+
 static int open_capture(struct capturing *c, struct netns_run *r, int side)
 {
     char path[NETNS_RUN_PATH_MAX], filter[32];
@@ -210,7 +221,8 @@ static int capture_packets(struct capturing *c, int control_fd)
 static int serve_captures(int fd, void *arg)
 {
     struct netns_run *r = arg;
-    struct capturing c = {.idle_enough = idle_enough(&r->topo), .drain_max = drain_max(&r->topo)};
+    const struct topology t = slowest(r);
+    struct capturing c = {.idle_enough = idle_enough(&t), .drain_max = drain_max(&t)};
     struct capture_live_stats stats[NETNS_SIDES] = {0};
     int rc = 0;
 
@@ -250,12 +262,13 @@ int netns_capture_start(struct netns_run *r)
 
 int netns_capture_finish(struct netns_run *r)
 {
+    const struct topology t = slowest(r);
     struct capture_live_stats stats[NETNS_SIDES];
     int rc = service_command(&r->capture, DRAIN_STOP, r->m);
 
     rc = rc ? rc
             : service_expect(&r->capture, stats, sizeof stats,
-                             realtime_mono() + drain_max(&r->topo) + REPORT_TIMEOUT, r->m);
+                             realtime_mono() + drain_max(&t) + REPORT_TIMEOUT, r->m);
     for (int i = 0; i < NETNS_SIDES && !rc; i++) {
         r->sides[i].capture = stats[i];
     }
