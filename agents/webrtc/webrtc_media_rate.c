@@ -34,6 +34,7 @@ int webrtc_media_rate_start(struct webrtc_media_tx *m, ns_t now)
         pacer_init(&m->pacer, m->cfg->start_rate, m->cfg->webrtc_pacing_burst, now);
         tick_pacer_init(&m->tick_pacer, (int64_t)RTX_PACKET_BYTES_MAX, now);
         tick_pacer_set_burst(&m->tick_pacer, PROTOTYPE_BURST_TICKS);
+        pushback_init(&m->pushback);
         webrtc_media_rate_update(m, now);
     }
     return rv;
@@ -118,6 +119,28 @@ void webrtc_media_rate_update(struct webrtc_media_tx *m, ns_t now)
     record_rate(m, target, now);
 }
 
+static void push_back(struct webrtc_media_tx *m, const struct cc_packet *packets, size_t n,
+                      ns_t now)
+{
+    ns_t first = NS_NEVER;
+
+    for (size_t i = 0; i < n; i++) {
+        first = packets[i].lost ? first : ns_min(first, packets[i].sent);
+    }
+    if (first != NS_NEVER) {
+        pushback_feedback(&m->pushback, now - first, cc_target(m->cc));
+    }
+    pushback_in_flight(&m->pushback, m->sent.in_flight_bytes);
+}
+
+bool webrtc_media_rate_skips(struct webrtc_media_tx *m)
+{
+    bps_t least = agent_media_ip_rate(&m->packing, m->cfg->min_rate);
+    int64_t every = m->cc ? pushback_skip(&m->pushback, cc_target(m->cc), least) : 0;
+
+    return every && m->offered++ % (uint64_t)every == 0;
+}
+
 void webrtc_media_rate_feedback(struct webrtc_media_tx *m, const struct rtcp_packet *feedback,
                                 ns_t now)
 {
@@ -126,6 +149,7 @@ void webrtc_media_rate_feedback(struct webrtc_media_tx *m, const struct rtcp_pac
 
     if (m->cc && n) {
         cc_on_feedback(m->cc, packets, n, m->rtt, now);
+        push_back(m, packets, n, now);
     }
     webrtc_media_rate_update(m, now);
 }

@@ -9,6 +9,8 @@
 int webrtc_media_rate_start(struct webrtc_media_tx *m, ns_t now);
 /* The estimate or the queue may have changed. Does nothing before the start. */
 void webrtc_media_rate_update(struct webrtc_media_tx *m, ns_t now);
+/* Is the next frame one that the encoder is not given, since more is in flight than should be? */
+bool webrtc_media_rate_skips(struct webrtc_media_tx *m);
 /* One transport-wide feedback packet. */
 void webrtc_media_rate_feedback(struct webrtc_media_tx *m, const struct rtcp_packet *feedback,
                                 ns_t now);

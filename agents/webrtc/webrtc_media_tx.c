@@ -183,6 +183,17 @@ static int queue_frame(struct webrtc_media_tx *m, const struct encoder_frame *f,
     return 0;
 }
 
+/* A frame that is skipped was never encoded: the others are numbered without it. */
+static int take_frame(struct webrtc_media_tx *m, struct encoder_frame *f, ns_t now)
+{
+    if (!f->key && webrtc_media_rate_skips(m)) {
+        m->skipped++;
+        return 0;
+    }
+    f->number -= (int64_t)m->skipped;
+    return queue_frame(m, f, now);
+}
+
 static ns_t encoder_due(const struct webrtc_media_tx *m)
 {
     return m->stopped ? NS_NEVER : encoder_deadline(m->encoder);
@@ -198,11 +209,13 @@ int webrtc_media_tx_expire(struct webrtc_media_tx *m, ns_t now)
         rv = webrtc_media_rate_start(m, now);
     }
     while (rv == 0 && encoder_due(m) <= now && encoder_next(m->encoder, &f, now)) {
-        rv = queue_frame(m, &f, now);
+        rv = take_frame(m, &f, now);
     }
     if (rv == 0 && m->cc) {
         if (cc_deadline(m->cc) <= now) {
             cc_expire(m->cc, now);
+            pushback_target(&m->pushback, cc_target(m->cc));
+            pushback_in_flight(&m->pushback, m->sent.in_flight_bytes);
         }
         webrtc_media_rate_update(m, now);
     }
@@ -420,6 +433,7 @@ void webrtc_media_tx_sent(struct webrtc_media_tx *m, const struct webrtc_media_o
     webrtc_sent_add(&m->sent, (int32_t)ip_bytes, datagram, probe, now);
     webrtc_media_rate_sent(m, (int64_t)ip_bytes, now);
     cc_on_sent(m->cc, (int32_t)ip_bytes, now);
+    pushback_in_flight(&m->pushback, m->sent.in_flight_bytes);
     m->last_sent = now;
     if (!m->paddable) {
         m->paddable = true;
@@ -447,6 +461,7 @@ static void counter(const struct webrtc_media_tx *m, const char *name, uint64_t 
 void webrtc_media_tx_counters(const struct webrtc_media_tx *m)
 {
     counter(m, "media-frames", m->frames);
+    counter(m, "media-frames-skipped", m->skipped);
     counter(m, "media-packets", m->packets);
     counter(m, "media-bytes", m->bytes);
     counter(m, "media-dropped", m->dropped);

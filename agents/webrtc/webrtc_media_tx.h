@@ -8,6 +8,7 @@
 #include "agents/agent_media.h"
 #include "agents/cc/cc.h"
 #include "agents/cc/pacer.h"
+#include "agents/cc/pushback.h"
 #include "agents/cc/tick_pacer.h"
 #include "agents/media/encoder.h"
 #include "agents/media/packetizer.h"
@@ -70,6 +71,7 @@ struct webrtc_media_tx {
 
     struct cc *cc; /* NULL until the first frame is due */
     struct pacer pacer;
+    struct pushback pushback;
     bool ticking; /* tick_pacer takes pacer's place */
     struct tick_pacer tick_pacer;
     struct webrtc_sent sent;
@@ -86,8 +88,8 @@ struct webrtc_media_tx {
     ns_t last_sent;
 
     bool started, stopped;
-    uint64_t frames, packets, bytes, dropped, resent, resend_unknown, resend_refused, padding,
-        probe_packets;
+    uint64_t frames, skipped, offered, packets, bytes, dropped, resent, resend_unknown,
+        resend_refused, padding, probe_packets;
     uint64_t nacks, plis, rtcp_malformed;
 };
 

@@ -38,9 +38,20 @@ uint16_t webrtc_sent_seq(const struct webrtc_sent *s)
     return (uint16_t)s->next;
 }
 
+/* All up to number are in flight no more. */
+static void land(struct webrtc_sent *s, int64_t number)
+{
+    while (s->spoken_of < number) {
+        const struct webrtc_sent_packet *p = &s->ring[++s->spoken_of & (WEBRTC_SENT_MAX - 1)];
+        s->in_flight_bytes -= p->number == s->spoken_of ? p->bytes : 0;
+    }
+}
+
 void webrtc_sent_add(struct webrtc_sent *s, int32_t bytes, int64_t datagram, int32_t probe,
                      ns_t now)
 {
+    land(s, s->next - WEBRTC_SENT_MAX); /* forgotten now */
+    s->in_flight_bytes += bytes;
     s->ring[s->next & (WEBRTC_SENT_MAX - 1)] = (struct webrtc_sent_packet){
         .number = s->next, .datagram = datagram, .sent = now, .bytes = bytes, .probe = probe};
     s->next++;
@@ -91,7 +102,10 @@ size_t webrtc_sent_feedback(struct webrtc_sent *s, const struct rtcp_packet *fee
         struct webrtc_sent_packet *p = find(s, status.seq);
         if (!p) {
             s->unknown++;
-        } else if (learn(s, p, status.received, rec, now)) {
+            continue;
+        }
+        land(s, p->number);
+        if (learn(s, p, status.received, rec, now)) {
             s->batch[n++] = (struct cc_packet){.sent = p->sent,
                                                .arrival = status.received ? status.arrival : 0,
                                                .bytes = p->bytes,

@@ -28,7 +28,9 @@ struct webrtc_sent {
     struct webrtc_sent_packet *ring;
     struct cc_packet *batch;
     struct twcc_clock clock;
-    int64_t next; /* the next packet's number */
+    int64_t next;            /* the next packet's number */
+    int64_t spoken_of;       /* the newest a feedback has said anything about */
+    int64_t in_flight_bytes; /* of those after it */
     uint64_t feedbacks, malformed, lost, spurious, unknown;
 };
 

@@ -95,6 +95,32 @@ static void test_arrivals(void **state)
     loop_fini(&l);
 }
 
+/* In flight is what was sent after the newest packet a feedback knows of; what is lost before it is
+ * no more, and what is forgotten neither. */
+static void test_in_flight(void **state)
+{
+    struct loop l;
+
+    (void)state;
+    loop_init(&l);
+    for (int i = 0; i < 5; i++) {
+        send_one(&l, i * NS_PER_MS, i == 1);
+    }
+    assert_int_equal(l.sent.in_flight_bytes, 5000);
+    feedback(&l, 50 * NS_PER_MS);
+    assert_int_equal(l.sent.in_flight_bytes, 0);
+    send_one(&l, 60 * NS_PER_MS, false);
+    send_one(&l, 61 * NS_PER_MS, true);
+    send_one(&l, 62 * NS_PER_MS, true);
+    feedback(&l, 100 * NS_PER_MS);
+    assert_int_equal(l.sent.in_flight_bytes, 2000);
+    for (int i = 0; i < WEBRTC_SENT_MAX + 10; i++) {
+        send_one(&l, 200 * NS_PER_MS, true);
+    }
+    assert_int_equal(l.sent.in_flight_bytes, INT64_C(1000) * WEBRTC_SENT_MAX);
+    loop_fini(&l);
+}
+
 static void test_loss_and_late_arrival(void **state)
 {
     struct loop l;
@@ -182,7 +208,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_arrivals),  cmocka_unit_test(test_loss_and_late_arrival),
         cmocka_unit_test(test_long_run),  cmocka_unit_test(test_feedback_on_what_was_not_sent),
-        cmocka_unit_test(test_malformed),
+        cmocka_unit_test(test_malformed), cmocka_unit_test(test_in_flight),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
