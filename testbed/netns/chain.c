@@ -87,6 +87,21 @@ static int create_pairs(struct chain *c, struct message *m)
     return 0;
 }
 
+/* The router at the receiver's side delays what goes forward. */
+static enum topology_direction delayed_by(enum topology_node router)
+{
+    return router == TOPOLOGY_ROUTER2 ? TOPOLOGY_FORWARD : TOPOLOGY_BACKWARD;
+}
+
+static int set_netem(const struct chain *c, const struct iface *f, const struct topology_iface *t,
+                     struct message *m)
+{
+    struct shape_netem netem;
+    int rc = shape_netem(&netem, c->topo.path.rate, &c->topo.impair[delayed_by(t->node)], m);
+
+    return rc ? rc : qdisc_set_netem(f->nl, f->ifindex, &netem, m);
+}
+
 static int configure(struct chain *c, size_t i, struct message *m)
 {
     const struct topology_iface *t = &c->topo.ifaces[i];
@@ -97,7 +112,7 @@ static int configure(struct chain *c, size_t i, struct message *m)
         rc = qdisc_set_tbf(f.nl, f.ifindex, &c->topo.tbf, m);
     }
     if (!rc && t->netem) {
-        rc = qdisc_set_netem(f.nl, f.ifindex, &c->topo.netem, m);
+        rc = set_netem(c, &f, t, m);
     }
     if (!rc && t->ip) {
         rc = iface_add_address(&f, t->ip, m);
@@ -265,6 +280,25 @@ static void note_loss(struct chain_losses *out, uint64_t count, enum topology_no
     }
 }
 
+static void count_drops(const struct chain *c, enum topology_node node, const struct qdisc *q,
+                        struct chain_losses *out)
+{
+    enum topology_direction d = delayed_by(node);
+    uint64_t asked, unexpected = q->drops;
+
+    if (!strcmp(q->kind, "tbf")) {
+        return;
+    }
+    if (!strcmp(q->kind, "netem")) {
+        asked = shape_netem_losses_max(&c->topo.impair[d], q->sent_packets + q->drops);
+        asked = asked < q->drops ? asked : q->drops;
+        out->asked[d] += asked;
+        unexpected -= asked;
+    }
+    out->qdisc_drops += unexpected;
+    note_loss(out, unexpected, node, "qdisc", q->kind);
+}
+
 int chain_losses(struct chain *c, struct chain_losses *out, struct message *m)
 {
     struct qdisc list[QDISCS_MAX];
@@ -278,10 +312,7 @@ int chain_losses(struct chain *c, struct chain_losses *out, struct message *m)
             return n;
         }
         for (int k = 0; k < n; k++) {
-            if (strcmp(list[k].kind, "tbf")) {
-                out->qdisc_drops += list[k].drops;
-                note_loss(out, list[k].drops, node, "qdisc", list[k].kind);
-            }
+            count_drops(c, node, &list[k], out);
         }
     }
     for (size_t i = 0; i < c->topo.iface_count; i++) {
@@ -317,9 +348,14 @@ static int check_iface(struct chain *c, size_t i, struct message *m)
     const struct topology_iface *t = &c->topo.ifaces[i];
     struct iface f = at(c, i);
 
-    return t->tbf     ? qdisc_check_tbf(f.nl, f.ifindex, &c->topo.tbf, m)
-           : t->netem ? qdisc_check_netem(f.nl, f.ifindex, &c->topo.netem, m)
-                      : check_plain(c, i, m);
+    struct shape_netem netem;
+
+    if (t->netem) {
+        int rc = shape_netem(&netem, c->topo.path.rate, &c->topo.impair[delayed_by(t->node)], m);
+
+        return rc ? rc : qdisc_check_netem(f.nl, f.ifindex, &netem, m);
+    }
+    return t->tbf ? qdisc_check_tbf(f.nl, f.ifindex, &c->topo.tbf, m) : check_plain(c, i, m);
 }
 
 int chain_changes(struct chain *c, struct chain_changes *out, struct message *m)

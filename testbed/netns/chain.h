@@ -18,8 +18,11 @@ struct chain_link {
     uint32_t backlog_packets;
 };
 
-/* Everything that should stay 0: packets lost where the topology loses none. */
+/* Packets lost elsewhere than at the two shapers. All but asked should stay 0. */
 struct chain_losses {
+    /* by netem, as the topology asks of a direction; what is more than chance explains is among
+     * qdisc_drops */
+    uint64_t asked[TOPOLOGY_DIRECTIONS];
     uint64_t qdisc_drops; /* on qdiscs other than the two shapers */
     uint64_t iface_drops; /* by an interface: a full backlog, a peer that is down */
     char where[48];       /* the first place with a loss: "router1 lan netem" */

@@ -2,33 +2,26 @@
 #include "testbed/netns/qdisc.h"
 
 #include "agents/base/err.h"
+#include "testbed/netns/qdisc_private.h"
+#include "testbed/topology/shape_tree.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/gen_stats.h>
 #include <linux/pkt_sched.h>
-#include <netlink/attr.h>
 #include <netlink/errno.h>
-#include <netlink/msg.h>
-#include <netlink/netlink.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 #define ROOT_HANDLE 0x10000U /* 1: */
+#define ROOM_OF_KIND 64
+#define ROOM_OF_TBF 256
 /* The kernel computes the bucket's time with a rounded factor. */
 #define TICKS_TOLERANCE 4
-#define OPTIONS_MAX 256
-
-/* One qdisc as dumped: counters and its options' bytes. */
-struct dumped {
-    struct qdisc q;
-    uint8_t options[OPTIONS_MAX];
-    size_t options_len;
-};
 
 struct dump {
-    struct dumped *list;
+    struct qdisc_dumped *list;
     size_t len, max;
 };
 
@@ -85,20 +78,21 @@ static int on_qdisc(struct nl_msg *msg, void *arg)
     struct tcmsg *tc = nlmsg_data(h);
     struct nlattr *at[TCA_MAX + 1];
     struct dump *d = arg;
-    struct dumped *e;
+    struct qdisc_dumped *e;
 
     if (h->nlmsg_type != RTM_NEWQDISC || d->len == d->max ||
         nlmsg_parse(h, sizeof *tc, at, TCA_MAX, NULL) || !at[TCA_KIND]) {
         return NL_OK;
     }
     e = &d->list[d->len++];
-    *e = (struct dumped){.q = {.ifindex = tc->tcm_ifindex, .parent = tc->tcm_parent}};
+    *e = (struct qdisc_dumped){.q = {.ifindex = tc->tcm_ifindex, .parent = tc->tcm_parent}};
     nla_strlcpy(e->q.kind, at[TCA_KIND], sizeof e->q.kind);
     if (at[TCA_STATS2]) {
         read_stats(&e->q, at[TCA_STATS2]);
     }
     if (at[TCA_OPTIONS]) {
-        e->options_len = (size_t)nla_memcpy(e->options, at[TCA_OPTIONS], sizeof e->options);
+        e->options_len = (size_t)nla_len(at[TCA_OPTIONS]);
+        nla_memcpy(e->options, at[TCA_OPTIONS], sizeof e->options);
     }
     return NL_OK;
 }
@@ -141,26 +135,34 @@ int qdisc_list(struct nl_sock *sk, struct qdisc *out, size_t max)
     return (int)d.len;
 }
 
-/* The root qdisc of an interface with its options. */
-static int read_root(struct nl_sock *sk, int ifindex, const char *kind, struct dumped *out,
+/* What is on the interface now must be this one qdisc and nothing below it. */
+static int read_root(struct nl_sock *sk, int ifindex, const char *kind, struct qdisc_dumped *out,
                      struct message *m)
 {
-    struct dumped list[16];
+    struct qdisc_dumped list[16];
     struct dump d = {.list = list, .max = sizeof list / sizeof list[0]};
+    const char *root = NULL, *child = NULL;
+    struct utsname u = {.release = ""};
     int rc = run_dump(sk, &d);
 
     if (rc < 0) {
         return message_set(m, ERR_OS, "cannot read %s back: %s", kind, nl_geterror(rc));
     }
     for (size_t i = 0; i < d.len; i++) {
-        if (list[i].q.ifindex == ifindex && list[i].q.parent == TC_H_ROOT &&
-            !strcmp(list[i].q.kind, kind)) {
+        if (list[i].q.ifindex == ifindex && list[i].q.parent == TC_H_ROOT) {
             *out = list[i];
-            return 0;
+            root = list[i].q.kind;
+        } else if (list[i].q.ifindex == ifindex) {
+            child = list[i].q.kind;
         }
     }
-    errno = ENOENT;
-    return message_set(m, ERR_OS, "%s was accepted but is not there", kind);
+    if (!root || strcmp(root, kind)) {
+        errno = ENOENT;
+        return message_set(m, ERR_OS, "%s was accepted but is not there", kind);
+    }
+    (void)uname(&u);
+    errno = EBUSY;
+    return shape_tree(root, child, u.release, u.version, m) ? ERR_OS : 0;
 }
 
 static int differs(struct message *m, const char *field, uint64_t want, uint64_t got)
@@ -170,38 +172,40 @@ static int differs(struct message *m, const char *field, uint64_t want, uint64_t
                        want);
 }
 
-/* Fails (and names the field) unless |got - want| <= tolerance. */
-static int same(struct message *m, const char *field, uint64_t want, uint64_t got,
-                uint64_t tolerance)
+int qdisc_same(struct message *m, const char *field, uint64_t want, uint64_t got,
+               uint64_t tolerance)
 {
     uint64_t off = got > want ? got - want : want - got;
 
     return off > tolerance ? differs(m, field, want, got) : 0;
 }
 
-static struct nl_msg *new_qdisc(int ifindex, const char *kind)
+struct nl_msg *qdisc_message(int ifindex, const char *kind, size_t room)
 {
     struct tcmsg tc = {.tcm_family = AF_UNSPEC,
                        .tcm_ifindex = ifindex,
                        .tcm_handle = ROOT_HANDLE,
                        .tcm_parent = TC_H_ROOT};
-    struct nl_msg *msg = nlmsg_alloc_simple(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE);
+    struct nl_msg *msg = nlmsg_alloc_size(NLMSG_HDRLEN + sizeof tc + ROOM_OF_KIND + room);
 
     if (msg &&
-        (nlmsg_append(msg, &tc, sizeof tc, NLMSG_ALIGNTO) || nla_put_string(msg, TCA_KIND, kind))) {
+        (!nlmsg_put(msg, NL_AUTO_PORT, NL_AUTO_SEQ, RTM_NEWQDISC, 0,
+                    NLM_F_REQUEST | NLM_F_CREATE | NLM_F_REPLACE) ||
+         nlmsg_append(msg, &tc, sizeof tc, NLMSG_ALIGNTO) || nla_put_string(msg, TCA_KIND, kind))) {
         nlmsg_free(msg);
         msg = NULL;
     }
     return msg;
 }
 
-/* Sends (and frees) the message and waits for the answer. */
-static int send_qdisc(struct nl_sock *sk, struct nl_msg *msg)
+int qdisc_apply(struct nl_sock *sk, const char *kind, int ifindex, struct nl_msg *msg, int rc,
+                struct qdisc_dumped *got, struct message *m)
 {
-    int rc = nl_send_auto(sk, msg);
-
+    rc = msg ? rc : -NLE_NOMEM;
+    rc = rc ? rc : nl_send_auto(sk, msg);
     nlmsg_free(msg);
-    return rc < 0 ? rc : nl_wait_for_ack(sk);
+    rc = rc < 0 ? rc : nl_wait_for_ack(sk);
+    return rc ? refused(m, kind, rc) : read_root(sk, ifindex, kind, got, m);
 }
 
 static int put_tbf(struct nl_msg *msg, const struct shape_tbf *want)
@@ -225,7 +229,8 @@ static int put_tbf(struct nl_msg *msg, const struct shape_tbf *want)
     return 0;
 }
 
-static int compare_tbf(const struct dumped *d, const struct shape_tbf *want, struct message *m)
+static int compare_tbf(const struct qdisc_dumped *d, const struct shape_tbf *want,
+                       struct message *m)
 {
     struct nlattr *at[TCA_TBF_MAX + 1];
     struct tc_tbf_qopt got = {0};
@@ -240,13 +245,13 @@ static int compare_tbf(const struct dumped *d, const struct shape_tbf *want, str
     }
     nla_memcpy(&got, at[TCA_TBF_PARMS], sizeof got);
     rate = at[TCA_TBF_RATE64] ? nla_get_u64(at[TCA_TBF_RATE64]) : got.rate.rate;
-    if (same(m, "tbf rate (bytes/s)", want->rate_bytes_per_s, rate, 0) ||
-        same(m, "tbf limit (bytes)", want->limit_bytes, got.limit, 0) ||
-        same(m, "tbf burst (ticks)", shape_tbf_ticks(want), got.buffer, TICKS_TOLERANCE) ||
-        same(m, "tbf link layer", TC_LINKLAYER_ETHERNET, got.rate.linklayer, 0) ||
-        same(m, "tbf overhead", 0, got.rate.overhead, 0) ||
-        same(m, "tbf mpu", 0, got.rate.mpu, 0) ||
-        same(m, "tbf peak rate", 0, got.peakrate.rate, 0)) {
+    if (qdisc_same(m, "tbf rate (bytes/s)", want->rate_bytes_per_s, rate, 0) ||
+        qdisc_same(m, "tbf limit (bytes)", want->limit_bytes, got.limit, 0) ||
+        qdisc_same(m, "tbf burst (ticks)", shape_tbf_ticks(want), got.buffer, TICKS_TOLERANCE) ||
+        qdisc_same(m, "tbf link layer", TC_LINKLAYER_ETHERNET, got.rate.linklayer, 0) ||
+        qdisc_same(m, "tbf overhead", 0, got.rate.overhead, 0) ||
+        qdisc_same(m, "tbf mpu", 0, got.rate.mpu, 0) ||
+        qdisc_same(m, "tbf peak rate", 0, got.peakrate.rate, 0)) {
         return ERR_OS;
     }
     return 0;
@@ -254,107 +259,29 @@ static int compare_tbf(const struct dumped *d, const struct shape_tbf *want, str
 
 int qdisc_set_tbf(struct nl_sock *sk, int ifindex, const struct shape_tbf *want, struct message *m)
 {
-    struct nl_msg *msg = new_qdisc(ifindex, "tbf");
-    struct dumped got;
-    int rc = msg ? put_tbf(msg, want) : -NLE_NOMEM;
+    struct nl_msg *msg = qdisc_message(ifindex, "tbf", ROOM_OF_TBF);
+    struct qdisc_dumped got;
+    int rc = qdisc_apply(sk, "tbf", ifindex, msg, msg ? put_tbf(msg, want) : 0, &got, m);
 
-    if (rc) {
-        nlmsg_free(msg);
-        return refused(m, "tbf", rc);
-    }
-    rc = send_qdisc(sk, msg);
-    if (rc) {
-        return refused(m, "tbf", rc);
-    }
-    rc = read_root(sk, ifindex, "tbf", &got, m);
     return rc ? rc : compare_tbf(&got, want, m);
 }
 
-/* netem's attributes follow its struct directly inside TCA_OPTIONS. */
-static int put_netem(struct nl_msg *msg, const struct shape_netem *want)
-{
-    struct tc_netem_qopt opt = {.limit = want->limit_packets};
-    struct nlattr *nest = nla_nest_start(msg, TCA_OPTIONS);
-
-    if (!nest || nlmsg_append(msg, &opt, sizeof opt, NLMSG_ALIGNTO) ||
-        nla_put(msg, TCA_NETEM_LATENCY64, sizeof want->delay_ns, &want->delay_ns)) {
-        return -NLE_NOMEM;
-    }
-    nla_nest_end(msg, nest);
-    return 0;
-}
-
-static int compare_netem(const struct dumped *d, const struct shape_netem *want, struct message *m)
-{
-    struct nlattr *at[TCA_NETEM_MAX + 1];
-    struct tc_netem_qopt got;
-    int64_t delay = -1;
-
-    if (d->options_len < sizeof got ||
-        nla_parse(at, TCA_NETEM_MAX, (struct nlattr *)(uintptr_t)(d->options + sizeof got),
-                  (int)(d->options_len - sizeof got), NULL)) {
-        errno = EIO;
-        return message_set(m, ERR_OS, "netem read back without parameters");
-    }
-    memcpy(&got, d->options, sizeof got);
-    if (at[TCA_NETEM_LATENCY64]) {
-        nla_memcpy(&delay, at[TCA_NETEM_LATENCY64], sizeof delay);
-    }
-    if (same(m, "netem delay (ns)", (uint64_t)want->delay_ns, (uint64_t)delay, 0) ||
-        same(m, "netem limit (packets)", want->limit_packets, got.limit, 0) ||
-        same(m, "netem jitter", 0, got.jitter, 0) || same(m, "netem loss", 0, got.loss, 0) ||
-        same(m, "netem duplicate", 0, got.duplicate, 0) || same(m, "netem gap", 0, got.gap, 0)) {
-        return ERR_OS;
-    }
-    return 0;
-}
-
-int qdisc_set_netem(struct nl_sock *sk, int ifindex, const struct shape_netem *want,
-                    struct message *m)
-{
-    struct nl_msg *msg = new_qdisc(ifindex, "netem");
-    struct dumped got;
-    int rc = msg ? put_netem(msg, want) : -NLE_NOMEM;
-
-    if (rc) {
-        nlmsg_free(msg);
-        return refused(m, "netem", rc);
-    }
-    rc = send_qdisc(sk, msg);
-    if (rc) {
-        return refused(m, "netem", rc);
-    }
-    rc = read_root(sk, ifindex, "netem", &got, m);
-    return rc ? rc : compare_netem(&got, want, m);
-}
-
-/* Reads the root into *got. Returns 0, 1 when it is gone, or ERR_OS. */
-static int find_root(struct nl_sock *sk, int ifindex, const char *kind, struct dumped *got,
-                     struct message *m)
+int qdisc_find(struct nl_sock *sk, const char *kind, int ifindex, struct qdisc_dumped *got,
+               struct message *m)
 {
     int rc = read_root(sk, ifindex, kind, got, m);
 
     if (rc && errno == ENOENT) {
         message_set(m, 0, "%s is gone", kind);
-        return 1;
     }
-    return rc;
+    return rc && (errno == ENOENT || errno == EBUSY) ? 1 : rc;
 }
 
 int qdisc_check_tbf(struct nl_sock *sk, int ifindex, const struct shape_tbf *want,
                     struct message *m)
 {
-    struct dumped got;
-    int rc = find_root(sk, ifindex, "tbf", &got, m);
+    struct qdisc_dumped got;
+    int rc = qdisc_find(sk, "tbf", ifindex, &got, m);
 
     return rc ? rc : compare_tbf(&got, want, m) != 0;
-}
-
-int qdisc_check_netem(struct nl_sock *sk, int ifindex, const struct shape_netem *want,
-                      struct message *m)
-{
-    struct dumped got;
-    int rc = find_root(sk, ifindex, "netem", &got, m);
-
-    return rc ? rc : compare_netem(&got, want, m) != 0;
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Queueing disciplines: tbf and netem as raw netlink attributes (libnl writes only part of them),
- * each read back and compared field by field, and the counters of all. */
+ * each alone on its interface, read back and compared field by field; and the counters of all. */
 #ifndef TESTBED_NETNS_QDISC_H
 #define TESTBED_NETNS_QDISC_H
 
 #include "agents/base/message.h"
 #include "testbed/topology/shape.h"
+#include "testbed/topology/shape_netem.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -23,7 +24,8 @@ struct qdisc {
 /* Makes tbf the root of an interface, or changes the one that is there in place: its queue and
  * counters stay. Returns 0, or ERR_OS with what the kernel refused or the field that differs. */
 int qdisc_set_tbf(struct nl_sock *sk, int ifindex, const struct shape_tbf *want, struct message *m);
-/* The same for netem with a constant delay. ERR_OS with errno ENOENT: this kernel has no netem. */
+/* The same for netem. A kernel that knows no seed goes without. ERR_OS with errno ENOENT: this
+ * kernel has no netem. */
 int qdisc_set_netem(struct nl_sock *sk, int ifindex, const struct shape_netem *want,
                     struct message *m);
 /* Whether the root of an interface still is what was set. Returns 0; 1 with what differs in m; or

@@ -9,9 +9,6 @@
 #define BURST_MAX 2300
 #define RATE_MIN 8000
 #define TICK_NS 64 /* /proc/net/psched since Linux 2.6.31 */
-#define SMALLEST_FRAME_BYTES 60
-#define NETEM_LIMIT_MIN 10000
-#define NETEM_LIMIT_MARGIN 4
 
 uint32_t shape_burst_bytes(bps_t rate)
 {
@@ -34,19 +31,6 @@ int shape_tbf(struct shape_tbf *out, const struct shape_path *path, struct messa
     *out = (struct shape_tbf){.rate_bytes_per_s = (uint64_t)path->rate / 8,
                               .burst_bytes = shape_burst_bytes(path->rate),
                               .limit_bytes = (uint32_t)path->queue_bytes};
-    return 0;
-}
-
-int shape_netem(struct shape_netem *out, const struct shape_path *path, struct message *m)
-{
-    int64_t in_flight = rate_bytes(path->rate, path->delay) / SMALLEST_FRAME_BYTES;
-
-    if (path->delay < 0 || in_flight > UINT32_MAX / NETEM_LIMIT_MARGIN - NETEM_LIMIT_MIN) {
-        return message_set(m, ERR_CONFIG, "a delay of %" PRId64 " ns is out of range", path->delay);
-    }
-    *out = (struct shape_netem){.delay_ns = path->delay,
-                                .limit_packets =
-                                    NETEM_LIMIT_MIN + NETEM_LIMIT_MARGIN * (uint32_t)in_flight};
     return 0;
 }
 

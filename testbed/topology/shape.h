@@ -26,20 +26,12 @@ struct shape_tbf {
     uint32_t limit_bytes; /* bytes that may wait */
 };
 
-struct shape_netem {
-    int64_t delay_ns;
-    uint32_t limit_packets;
-};
-
 /* clamp(1514 + rate x 100 us, 1600, 2300) bytes: a deeper bucket fools bandwidth probes, a
  * shallower one loses tokens to timer granularity. */
 uint32_t shape_burst_bytes(bps_t rate);
 /* Returns 0, or ERR_CONFIG with what is wrong: the queue must hold at least one full-size packet,
  * else those vanish while small ones pass. */
 int shape_tbf(struct shape_tbf *out, const struct shape_path *path, struct message *m);
-/* The limit is far above what can be in flight: netem's own default of 1000 packets drops without a
- * word once rate x delay exceeds it. */
-int shape_netem(struct shape_netem *out, const struct shape_path *path, struct message *m);
 /* The bucket depth as the kernel dumps it: ticks of 64 ns that burst_bytes take at the rate. */
 uint32_t shape_tbf_ticks(const struct shape_tbf *tbf);
 /* Longest a packet can wait in the queue, plus its own serialisation. */

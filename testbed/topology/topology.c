@@ -72,7 +72,6 @@ int topology_init(struct topology *t, enum topology_kind kind, const struct shap
     const struct end(*ends)[2] = wire ? wire_ends : netem_ends;
     size_t links =
         wire ? sizeof wire_ends / sizeof wire_ends[0] : sizeof netem_ends / sizeof netem_ends[0];
-    int rc;
 
     *t = (struct topology){
         .kind = kind, .path = *path, .node_count = wire ? TOPOLOGY_NODES : TOPOLOGY_MIDDLE};
@@ -86,8 +85,7 @@ int topology_init(struct topology *t, enum topology_kind kind, const struct shap
     for (int i = 0; i < TOPOLOGY_DIRECTIONS; i++) {
         t->impair[i] = (struct impair_config){.delay = path->delay, .rate = path->rate};
     }
-    rc = shape_tbf(&t->tbf, path, m);
-    return rc ? rc : shape_netem(&t->netem, path, m);
+    return shape_tbf(&t->tbf, path, m);
 }
 
 const char *topology_node_name(enum topology_node node)

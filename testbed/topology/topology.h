@@ -63,7 +63,6 @@ struct topology {
      * wants more sets it afterwards. */
     struct impair_config impair[TOPOLOGY_DIRECTIONS];
     struct shape_tbf tbf;
-    struct shape_netem netem;
 };
 
 /* Lays out the chain. Returns 0, or ERR_CONFIG with what is wrong about the path. */
