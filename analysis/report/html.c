@@ -8,6 +8,7 @@
 #include "analysis/report/figures.h"
 #include "analysis/report/html_stacks.h"
 #include "analysis/report/html_text.h"
+#include "analysis/report/impairments.h"
 #include "analysis/report/summary.h"
 
 #include <errno.h>
@@ -455,6 +456,7 @@ static void put_facts(struct page *g, const json_t *doc)
     if (rate > 0) {
         fprintf(g->f, " (%.0f ms)", queue * 8e3 / rate);
     }
+    impairments_print(g->f, path);
     fputs(json_object_get(flows, "media") ? "; media" : "; no media", g->f);
     if (json_is_object(data)) {
         const char *kind = json_string_value(json_object_get(data, "kind"));

@@ -4,6 +4,7 @@
 #include "agents/base/err.h"
 #include "agents/base/utf8.h"
 #include "analysis/metrics/reduce.h"
+#include "analysis/report/impairments.h"
 #include "analysis/report/run_list.h"
 
 #include <errno.h>
@@ -173,6 +174,7 @@ static json_t *params_of(const json_t *doc)
         json_object_set_new(params, "delay_ms",
                             json_real(json_number_value(json_object_get(path, "delay_ns")) / 1e6));
         json_object_set(params, "queue_bytes", json_object_get(path, "queue_bytes"));
+        impairments_params(params, path);
         json_object_set_new(params, "data", data_kind(json_object_get(doc, "flows")));
         json_object_set_new(params, "share",
                             json_real(json_number_value(json_object_get(doc, "share_ppm")) / 1e6));

@@ -3,6 +3,7 @@
 
 #include "agents/base/err.h"
 #include "agents/base/utf8.h"
+#include "testbed/run/manifest_path.h"
 #include "testbed/scenario/scenario_keys.h"
 
 #include <errno.h>
@@ -171,13 +172,13 @@ static json_t *run_json(const struct manifest *m)
     const struct scenario *s = &r->scenario;
 
     return json_pack(
-        "{s:i, s:o, s:o, s:o, s:I, s:I, s:s, s:o, s:s, s:s, s:{s:I, s:I, s:I, s:I}}", "schema",
+        "{s:i, s:o, s:o, s:o, s:I, s:I, s:s, s:o, s:s, s:s, s:{s:I, s:I, s:I, s:I, s:o}}", "schema",
         SCHEMA, "name", line_json(r->name), "plan", line_json(m->plan), "cell", cell_json(r->cell),
         "repetition", (json_int_t)r->repetition, "seed", (json_int_t)s->seed, "link", m->link,
         "link_why", line_json(m->link_why ? m->link_why : ""), "stack", stack_name(s->stack),
         "preset", preset_name(s->preset), "path", "rate_bps", (json_int_t)s->path_rate, "delay_ns",
         (json_int_t)s->path_delay, "queue_bytes", (json_int_t)scenario_queue_bytes(s),
-        "burst_bytes", (json_int_t)m->burst_bytes);
+        "burst_bytes", (json_int_t)m->burst_bytes, "impairments", manifest_impairments(s));
 }
 
 static json_t *outcome_json(const struct manifest *m)

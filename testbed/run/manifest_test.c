@@ -42,6 +42,16 @@ static struct plan_run make_run(void)
     r.scenario = (struct scenario){.path_rate = 5000000,
                                    .path_delay = 10 * NS_PER_MS,
                                    .path_queue_bytes = 187500,
+                                   .path_jitter = 2 * NS_PER_MS,
+                                   .path_loss_model = SCENARIO_LOSS_GILBERT_ELLIOTT,
+                                   .path_loss_to_bad_ppm = 10000,
+                                   .path_loss_to_good_ppm = 90000,
+                                   .path_loss_in_bad_ppm = 500000,
+                                   .path_duplicate_ppm = 30000,
+                                   .back_delay = 15 * NS_PER_MS,
+                                   .back_jitter = NS_NEVER,
+                                   .back_loss_ppm = 0,
+                                   .back_duplicate_ppm = NS_NEVER,
                                    .share_ppm = 500000,
                                    .media = true,
                                    .media_stop = NS_NEVER,
@@ -138,6 +148,17 @@ static void every_field_is_there(void **state)
     assert_number(d, "path.delay_ns", 10000000);
     assert_number(d, "path.queue_bytes", 187500);
     assert_number(d, "path.burst_bytes", 2014);
+    assert_number(d, "path.impairments.forward.delay_ns", 10 * NS_PER_MS);
+    assert_number(d, "path.impairments.forward.jitter_ns", 2 * NS_PER_MS);
+    assert_text(d, "path.impairments.forward.jitter_model", "nr-bpdv");
+    assert_text(d, "path.impairments.forward.loss.model", "gilbert-elliott");
+    assert_true(json_real_value(at(d, "path.impairments.forward.loss.mean")) == 0.1 * 0.5);
+    assert_true(json_real_value(at(d, "path.impairments.forward.loss.to_good")) == 0.09);
+    assert_number(d, "path.impairments.backward.delay_ns", 15 * NS_PER_MS);
+    assert_number(d, "path.impairments.backward.jitter_ns", 2 * NS_PER_MS);
+    assert_text(d, "path.impairments.backward.loss.model", "random");
+    assert_true(json_real_value(at(d, "path.impairments.backward.loss.mean")) == 0);
+    assert_true(json_real_value(at(d, "path.impairments.backward.duplicate")) == 0.03);
     assert_number(d, "flows.media.start_ns", 0);
     assert_true(json_is_null(at(d, "flows.media.stop_ns")));
     assert_number(d, "flows.media.min_rate_bps", 400000);
