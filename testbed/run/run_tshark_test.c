@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What others make of a run's logs: Wireshark's dissector reads the captures, with the run's keys
  * also the frames inside, and finds as many as the qlogs and the records of the agents tell of. */
-#include "testbed/run/run.h"
-
 #include "agents/record/record.h"
 #include "testbed/scenario/scenario_keys.h"
 
@@ -15,8 +13,8 @@
 
 #include <cmocka.h>
 
-#define PATH_BYTES 300
-#define SENDER "10.77.1.1"
+#include "testbed/run/run_tshark_test.h"
+
 #define PACKETS_MAX 20000
 #define QLOG_HEADER_BYTES 256 /* within which a reader looks for the format */
 /* The acknowledgement with timestamps, which tshark does not know: what it shows of the packet
@@ -25,15 +23,10 @@
 #define FRAME_DATAGRAM 0x30 /* or 0x31 (RFC 9221) */
 #define FRAME_STREAM 0x08   /* to 0x0f (RFC 9000 section 19.8) */
 
-static char dir[] = "/tmp/run_tshark_test-XXXXXX";
-
 /* Media from the start, a file of 100 kB after 1 s. */
 static int make_run(void **state)
 {
     struct plan_run r = {.name = "all-1", .cell = "all", .repetition = 1};
-    struct run_options opt = {
-        .link = RUN_LINK_SIM, .link_why = "asked for", .dir = dir, .plan = "test", .keylog = true};
-    char message[240] = "";
 
     (void)state;
     r.scenario = scenario_default();
@@ -42,77 +35,7 @@ static int make_run(void **state)
     r.scenario.data_bytes = 100000;
     r.scenario.data_start = NS_PER_S;
     r.scenario.linger = NS_PER_S;
-    if (!mkdtemp(dir) || run_sim(&r, &opt, message, sizeof message)) {
-        print_message("%s\n", message);
-        return -1;
-    }
-    return 0;
-}
-
-static int remove_run(void **state)
-{
-    char command[PATH_BYTES];
-
-    (void)state;
-    snprintf(command, sizeof command, "rm -rf '%s'", dir);
-    return system(command);
-}
-
-static void need_tshark(void)
-{
-    if (system("command -v tshark >/dev/null") != 0) {
-        print_message("no tshark here; scripts/install-packages.sh test gets it\n");
-        skip();
-    }
-}
-
-/* Starts tshark on a capture of the run. */
-static FILE *tshark(const char *capture, const char *arguments)
-{
-    char command[2 * PATH_BYTES];
-    FILE *f;
-
-    assert_true((size_t)snprintf(command, sizeof command,
-                                 "LC_ALL=C tshark -n -r '%s/%s' %s 2>/dev/null", dir, capture,
-                                 arguments) < sizeof command);
-    f = popen(command, "re");
-    assert_non_null(f);
-    return f;
-}
-
-static size_t count_lines(const char *capture, const char *arguments)
-{
-    FILE *f = tshark(capture, arguments);
-    size_t lines = 0;
-
-    for (int c; (c = getc(f)) != EOF;) {
-        lines += c == '\n';
-    }
-    assert_int_equal(pclose(f), 0);
-    return lines;
-}
-
-/* Rows of a CSV file; with column, only those that have a value there. */
-static size_t count_rows(const char *name, int column)
-{
-    char path[PATH_BYTES], *line = NULL;
-    size_t cap = 0, rows = 0;
-    FILE *f;
-
-    snprintf(path, sizeof path, "%s/%s", dir, name);
-    f = fopen(path, "re");
-    assert_non_null(f);
-    assert_true(getline(&line, &cap, f) > 0); /* the header */
-    while (getline(&line, &cap, f) > 0) {
-        const char *cell = line;
-        for (int i = 0; i < column; i++) {
-            cell = strchr(cell, ',') + 1;
-        }
-        rows += column < 0 || *cell != ',';
-    }
-    free(line);
-    fclose(f);
-    return rows;
+    return run_for_tshark(&r);
 }
 
 static void captures_are_well_formed(void **state)
