@@ -14,6 +14,7 @@ static const struct cmd commands[] = {
     {"list", cmd_list, "list the scenarios that come with muxbed"},
     {"keys", cmd_keys, "list every key of a scenario"},
     {"report", cmd_report, "reduce and plot results again, without running"},
+    {"merge", cmd_merge, "join the folders that parts of a plan have made"},
     {"clean", cmd_clean, "remove incomplete runs from a folder of results"},
     {"selfcheck", cmd_selfcheck, "tell which kinds of link work on this host"},
 };

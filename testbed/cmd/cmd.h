@@ -32,6 +32,7 @@ int cmd_check(int argc, char **argv);
 int cmd_plan(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_report(int argc, char **argv);
+int cmd_merge(int argc, char **argv);
 int cmd_keys(int argc, char **argv);
 int cmd_clean(int argc, char **argv);
 int cmd_selfcheck(int argc, char **argv);
@@ -47,6 +48,9 @@ int cmd_analyze_path(char *path);
 int cmd_make_dirs(const char *path);
 /* Removes a folder and all that is in it, never following a link. Returns 0 or ERR_OS. */
 int cmd_remove_tree(const char *path);
+/* Gives the folder `to`, which must not exist, all that is in the folder `from`, by links where the
+ * disk allows, else by copies; it appears in one step. Returns 0 or ERR_OS (errno). */
+int cmd_copy_tree(const char *to, const char *from);
 bool cmd_exists(const char *dir, const char *name);
 
 #endif

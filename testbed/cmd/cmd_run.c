@@ -236,11 +236,16 @@ static int run_indexed(const struct options *o, const struct plan *plan, struct 
     }
     e->index = index;
     rv = prepare(o, plan, e);
-    if (!rv)
-        rv = run_in(o, plan, e);
+    if (rv) {
+        plan_index_close(index, message, sizeof(message));
+        if (!o->sweep.resume)
+            plan_index_remove(e->out);
+        return rv;
+    }
+    rv = run_in(o, plan, e);
     if (plan_index_close(index, message, sizeof(message))) {
         fprintf(stderr, "muxbed: %s\n", message);
-        rv = rv == CMD_EXIT_USAGE ? rv : CMD_EXIT_HOST;
+        rv = CMD_EXIT_HOST;
     }
     return rv;
 }
@@ -283,6 +288,7 @@ static int run_plan(struct options *o, const struct plan *plan, int argc, char *
     rv = junit_init(&junit, plan) ? CMD_EXIT_HOST : run_indexed(o, plan, &e);
     junit_fini(&junit);
     out_dir_close(&out);
+    rmdir(out.path); /* if nothing came of it */
     return rv;
 }
 

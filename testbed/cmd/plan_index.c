@@ -126,22 +126,23 @@ static int open_file(struct plan_index *x)
     return 0;
 }
 
-static void remove_file(const struct plan_index *x)
+void plan_index_remove(const char *dir)
 {
-    char journal[CMD_PATH_MAX + 16];
+    char path[CMD_PATH_MAX];
 
-    snprintf(journal, sizeof(journal), "%s-journal", x->path);
-    unlink(journal);
-    unlink(x->path);
+    if (!cmd_join(path, dir, PLAN_INDEX_FILE "-journal"))
+        unlink(path);
+    if (!cmd_join(path, dir, PLAN_INDEX_FILE))
+        unlink(path);
 }
 
-static int open_or_begin(struct plan_index *x)
+static int open_or_begin(struct plan_index *x, const char *dir)
 {
     int rc = open_file(x);
 
     if (!rc && !is_index(x->db)) {
         sqlite3_close(x->db);
-        remove_file(x);
+        plan_index_remove(dir);
         rc = open_file(x);
     }
     return rc ? failed(x) : execute(x, schema);
@@ -156,7 +157,7 @@ int plan_index_open(struct plan_index **out, const char *dir, char *message, siz
         return ERR_NOMEM;
     rc = cmd_join(x->path, dir, PLAN_INDEX_FILE);
     if (!rc)
-        rc = open_or_begin(x);
+        rc = open_or_begin(x, dir);
     if (rc) {
         snprintf(message, len, "%.300s: %s", x->path, x->error[0] ? x->error : err_text(rc));
         sqlite3_close(x->db);
@@ -335,6 +336,71 @@ int plan_index_names(struct plan_index *x, int (*each)(void *ctx, const char *na
     while (!rc && sqlite3_step(s) == SQLITE_ROW)
         rc = each(ctx, (const char *)sqlite3_column_text(s, 0));
     sqlite3_finalize(s);
+    return rc;
+}
+
+/* ---- merging ---- */
+
+/* What the index of another part of the same plan cannot have: the first such thing. */
+static const struct {
+    const char *sql, *what;
+} conflicts[] = {
+    {"SELECT b.key || ' is ' || b.value || ', not ' || a.value FROM plan a JOIN part.plan b"
+     " USING (key) WHERE a.value <> b.value AND key IN ('name', 'link') LIMIT 1",
+     "is of another plan"},
+    {"SELECT b.key || ' of cell ' || cell_index || ' is ' || b.value || ', not ' || a.value"
+     " FROM cells a JOIN part.cells b USING (cell_index, key) WHERE a.value <> b.value LIMIT 1",
+     "is of another grid"},
+    {"SELECT name FROM runs a JOIN part.runs b USING (name)"
+     " WHERE a.scenario <> b.scenario LIMIT 1",
+     "has another scenario in a run that is in both"},
+};
+
+static const char take_rows[] =
+    "BEGIN;"
+    "INSERT OR IGNORE INTO plan SELECT * FROM part.plan;"
+    "INSERT OR IGNORE INTO cells SELECT * FROM part.cells;"
+    "INSERT OR REPLACE INTO runs SELECT * FROM part.runs b"
+    " WHERE NOT EXISTS (SELECT 1 FROM runs a WHERE a.name = b.name"
+    " AND (a.state IN ('complete', 'invalid') OR b.state NOT IN ('complete', 'invalid')));"
+    "COMMIT";
+
+static int find_conflict(struct plan_index *x, char *message, size_t len)
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < sizeof(conflicts) / sizeof(conflicts[0]) && !rc; i++) {
+        sqlite3_stmt *s = prepare(x, conflicts[i].sql, "");
+
+        rc = s ? 0 : ERR_OS;
+        if (s && sqlite3_step(s) == SQLITE_ROW) {
+            snprintf(message, len, "%s: %s", conflicts[i].what,
+                     (const char *)sqlite3_column_text(s, 0));
+            rc = ERR_MALFORMED;
+        }
+        sqlite3_finalize(s);
+    }
+    return rc;
+}
+
+int plan_index_merge(struct plan_index *x, const char *dir, char *message, size_t len)
+{
+    char path[CMD_PATH_MAX];
+    int rc = cmd_join(path, dir, PLAN_INDEX_FILE);
+
+    if (rc || access(path, R_OK)) {
+        snprintf(message, len, "has no " PLAN_INDEX_FILE " that can be read");
+        return ERR_OS;
+    }
+    rc = finish(x, prepare(x, "ATTACH ? AS part", "s", path));
+    if (!rc) {
+        rc = find_conflict(x, message, len);
+        if (!rc)
+            rc = execute(x, take_rows);
+        execute(x, "DETACH part");
+    }
+    if (rc == ERR_OS)
+        snprintf(message, len, "%s: %s", PLAN_INDEX_FILE, x->error);
     return rc;
 }
 

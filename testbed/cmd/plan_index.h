@@ -40,6 +40,9 @@ int plan_index_open(struct plan_index **out, const char *dir, char *message, siz
  * plan_index_open. x may be NULL. */
 int plan_index_close(struct plan_index *x, char *message, size_t len);
 
+/* Removes dir/index.sqlite, which nobody has open. */
+void plan_index_remove(const char *dir);
+
 /* Adds the plan's runs that are not there yet, as planned ones. Returns 0 or ERR_OS. */
 int plan_index_add(struct plan_index *x, const struct plan *plan);
 /* What holds for the plan as a whole: "link", "keep", ... Both text and row getters return false
@@ -53,6 +56,10 @@ char *plan_index_scenario(struct plan_index *x, const char *name);
 /* Calls each with the name of every run in the index, whatever its state, in the order of the
  * plan, until one call does not return 0. Returns that value or ERR_OS. */
 int plan_index_names(struct plan_index *x, int (*each)(void *ctx, const char *name), void *ctx);
+/* Takes over the rows of another folder's index, unwritten itself. A run that both have must be of
+ * the same scenario; the complete one of two rows stays, else ours. Returns 0, or ERR_OS /
+ * ERR_MALFORMED (not of one plan) with one line in message. */
+int plan_index_merge(struct plan_index *x, const char *dir, char *message, size_t len);
 
 /* Calls each with the path of every run of dir that is DONE, in the order of the plan, until one
  * call does not return 0. Works without an index too, then by name. Returns that value, or ERR_OS /

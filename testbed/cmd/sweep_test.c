@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Whole sweeps in virtual time by the program itself: ended at any moment and gone on with, in
+ * parts, with less kept: always the same summary. Run from the tree's root. */
+#include "testbed/cmd/cmd_test_help.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+#define ARGS_MAX 16
+#define KILLS 4
+
+/* 24 runs: enough to be a sweep, each over in some tens of milliseconds. */
+static const char scenario[] = "name: little\n"
+                               "path: {rate: 2mbit, queue: 200ms}\n"
+                               "flows:\n"
+                               "  - {kind: media}\n"
+                               "  - {kind: data, size: 200kB, start: 1s}\n"
+                               "duration: 4s\n"
+                               "runs: 6\n"
+                               "grid: {stack: [webrtc, quic], path.delay: [5ms, 20ms]}\n";
+
+struct fixture {
+    char program[CMD_PATH_MAX], base[CMD_PATH_MAX], file[CMD_PATH_MAX];
+    char *summary; /* of a sweep that nothing disturbed */
+};
+
+/* build/<flavour>/muxbed or build/muxbed, seen from this test's own place. */
+static bool find_program(char *path)
+{
+    static const char *const up[] = {"../../muxbed", "../../../muxbed"};
+    char self[CMD_PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+    if (n <= 0)
+        return false;
+    self[n] = '\0';
+    *strrchr(self, '/') = '\0';
+    for (size_t i = 0; i < 2; i++) {
+        if (!cmd_join(path, self, up[i]) && !access(path, X_OK))
+            return true;
+    }
+    return false;
+}
+
+struct command {
+    const char *argv[ARGS_MAX + 1];
+};
+
+static int run_program(void *ctx)
+{
+    const struct command *c = ctx;
+
+    execv(c->argv[0], (char *const *)(uintptr_t)c->argv);
+    return 127;
+}
+
+static char *place(const struct fixture *x, const char *name, char *path)
+{
+    assert_int_equal(cmd_join(path, x->base, name), 0);
+    return path;
+}
+
+/* The sweep into a folder, with up to six further words. */
+static struct command sweep(const struct fixture *x, const char *out, const char *const *more)
+{
+    struct command c = {{x->program, x->file, "--link", "sim", "--out", out}};
+
+    for (size_t i = 0; more && more[i]; i++)
+        c.argv[6 + i] = more[i];
+    return c;
+}
+
+static struct outcome run_sweep(const struct fixture *x, const char *out, const char *const *more)
+{
+    struct command c = sweep(x, out, more);
+
+    return in_child(run_program, &c);
+}
+
+static char *contents(const char *dir, const char *name)
+{
+    char path[CMD_PATH_MAX], *text = NULL;
+    size_t room = 0;
+    FILE *f = cmd_join(path, dir, name) ? NULL : fopen(path, "re");
+
+    if (!f)
+        fail_msg("%s/%s: %s", dir, name, strerror(errno));
+    assert_true(getdelim(&text, &room, '\0', f) > 0);
+    fclose(f);
+    return text;
+}
+
+static void same_summary(const struct fixture *x, const char *out)
+{
+    char *text = contents(out, "summary.json");
+
+    assert_string_equal(text, x->summary);
+    free(text);
+}
+
+static int set_up(void **state)
+{
+    struct fixture *x = calloc(1, sizeof(*x));
+    char out[CMD_PATH_MAX];
+    struct outcome o;
+
+    *state = x;
+    if (!x || !find_program(x->program))
+        return 0;
+    make_temporary(x->base);
+    write_file(x->base, "little.yaml", scenario);
+    place(x, "little.yaml", x->file);
+    o = run_sweep(x, place(x, "whole", out), NULL);
+    if (o.status)
+        print_error("status %d: %s", o.status, o.err);
+    x->summary = o.status ? NULL : contents(out, "summary.json");
+    return o.status;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *x = *state;
+
+    if (x->summary)
+        cmd_remove_tree(x->base);
+    free(x->summary);
+    free(x);
+    return 0;
+}
+
+static struct fixture *need(void **state)
+{
+    struct fixture *x = *state;
+
+    if (!x->summary) {
+        print_message("no muxbed has been built beside this test\n");
+        skip();
+    }
+    return x;
+}
+
+static void test_default(void **state)
+{
+    static const char run[] = "stack=quic,path.delay=5ms-1";
+    const struct fixture *x = need(state);
+    char out[CMD_PATH_MAX], dir[CMD_PATH_MAX];
+    struct outcome o;
+
+    place(x, "whole", out);
+    assert_int_equal(cmd_join(dir, out, run), 0);
+    /* so many runs are kept as summaries */
+    assert_true(cmd_exists(dir, "metrics.json"));
+    assert_true(cmd_exists(dir, "series.delay.csv"));
+    assert_true(cmd_exists(dir, "manifest.json"));
+    assert_false(cmd_exists(dir, "sender.pcap"));
+    assert_false(cmd_exists(dir, "sender.sqlog"));
+    assert_false(cmd_exists(dir, "sender.rtp_sent.csv"));
+    /* which is enough for a report */
+    o = in_child(run_program, &(struct command){{x->program, "report", out}});
+    assert_int_equal(o.status, 0);
+    same_summary(x, out);
+    /* a folder that has something is never written into by mistake */
+    o = run_sweep(x, out, NULL);
+    assert_int_equal(o.status, CMD_EXIT_USAGE);
+    assert_non_null(strstr(o.err, "--resume"));
+}
+
+/* What stays on disk changes no number. */
+static void test_keep(void **state)
+{
+    static const char *const all[] = {"--keep", "all", "--jobs", "1", NULL};
+    static const char *const records[] = {"--keep", "records", NULL};
+    const struct fixture *x = need(state);
+    char out[CMD_PATH_MAX], dir[CMD_PATH_MAX];
+    static const char run[] = "stack=quic,path.delay=5ms-1";
+
+    assert_int_equal(run_sweep(x, place(x, "all", out), all).status, 0);
+    same_summary(x, out);
+    assert_int_equal(cmd_join(dir, out, run), 0);
+    assert_true(cmd_exists(dir, "sender.pcap"));
+    assert_true(cmd_exists(dir, "sender.sqlog"));
+    assert_int_equal(run_sweep(x, place(x, "records", out), records).status, 0);
+    same_summary(x, out);
+    assert_int_equal(cmd_join(dir, out, run), 0);
+    assert_false(cmd_exists(dir, "sender.pcap"));
+    assert_true(cmd_exists(dir, "sender.rtp_sent.csv"));
+}
+
+static size_t count_done(const struct fixture *x, const char *out)
+{
+    static const char *const cells[] = {"stack=webrtc,path.delay=5ms",
+                                        "stack=webrtc,path.delay=20ms", "stack=quic,path.delay=5ms",
+                                        "stack=quic,path.delay=20ms"};
+    char dir[CMD_PATH_MAX], name[100];
+    size_t n = 0;
+
+    (void)x;
+    for (size_t c = 0; c < 4; c++) {
+        for (int r = 1; r <= 6; r++) {
+            snprintf(name, sizeof(name), "%s-%d", cells[c], r);
+            n += !cmd_join(dir, out, name) && cmd_exists(dir, "metrics.json");
+        }
+    }
+    return n;
+}
+
+/* Starts the sweep and sends a signal once so many runs are complete. */
+static struct outcome end_sweep(const struct fixture *x, const char *out, size_t done, int number,
+                                const char *const *more)
+{
+    struct command c = sweep(x, out, more);
+    FILE *stdout_file = tmpfile(), *stderr_file = tmpfile();
+    pid_t pid;
+
+    assert_true(stdout_file && stderr_file);
+    pid = start_child(run_program, &c, stdout_file, stderr_file);
+    assert_true(pid > 0);
+    for (int i = 0; i < 20000 && count_done(x, out) < done; i++)
+        poll(NULL, 0, 2);
+    kill(pid, number);
+    return finish_child(pid, stdout_file, stderr_file);
+}
+
+/* SIGKILL again and again, and each time a little further: no run lost, none twice. */
+static void test_kill(void **state)
+{
+    static const char *const resume[] = {"--resume", NULL};
+    const struct fixture *x = need(state);
+    char out[CMD_PATH_MAX], *log;
+    struct outcome o;
+
+    place(x, "killed", out);
+    for (size_t i = 0; i < KILLS; i++) {
+        o = end_sweep(x, out, 5 * i, SIGKILL, i ? resume : NULL);
+        assert_int_equal(o.status, 128 + SIGKILL);
+    }
+    assert_true(count_done(x, out) < 24);
+    o = run_sweep(x, out, resume);
+    if (o.status)
+        print_error("%s", o.err);
+    assert_int_equal(o.status, 0);
+    assert_int_equal(count_done(x, out), 24);
+    same_summary(x, out);
+    log = contents(out, "sweep.log");
+    assert_non_null(strstr(log, "of 24 runs are there already"));
+    free(log);
+    /* all is there: nothing is made, the report comes again */
+    o = run_sweep(x, out, resume);
+    assert_int_equal(o.status, 0);
+    assert_non_null(strstr(o.err, "24 of 24 runs are there already"));
+    same_summary(x, out);
+}
+
+static void test_interrupt(void **state)
+{
+    static const char *const resume[] = {"--resume", NULL};
+    static const char *const other[] = {"--resume", "--set", "share=0.6", NULL};
+    const struct fixture *x = need(state);
+    char out[CMD_PATH_MAX], command[2 * CMD_PATH_MAX + 100];
+    struct outcome o;
+
+    place(x, "interrupted", out);
+    o = end_sweep(x, out, 3, SIGINT, NULL);
+    assert_int_equal(o.status, CMD_EXIT_INTERRUPTED);
+    snprintf(command, sizeof(command), "go on with: muxbed %s --link sim --resume --out %s\n",
+             x->file, out);
+    if (!strstr(o.err, command))
+        print_error("%s", o.err);
+    assert_non_null(strstr(o.err, command));
+    assert_false(cmd_exists(out, "summary.json"));
+    o = run_sweep(x, out, other);
+    assert_int_equal(o.status, CMD_EXIT_USAGE);
+    assert_non_null(strstr(o.err, "the scenario has changed: in run stack=webrtc,path.delay=5ms-1 "
+                                  "share was 0.5 and is 0.6"));
+    assert_int_equal(run_sweep(x, out, resume).status, 0);
+    same_summary(x, out);
+}
+
+/* Two parts, one of them in two goes, joined. */
+static void test_parts(void **state)
+{
+    static const char *const one[] = {"--shard", "1/2", NULL}, *const two[] = {"--shard", "2/2",
+                                                                               NULL};
+    static const char *const quic[] = {"--only", "*quic*", NULL};
+    const struct fixture *x = need(state);
+    char a[CMD_PATH_MAX], b[CMD_PATH_MAX], out[CMD_PATH_MAX], c[CMD_PATH_MAX];
+    struct outcome o;
+
+    assert_int_equal(run_sweep(x, place(x, "one", a), one).status, 0);
+    assert_int_equal(run_sweep(x, place(x, "two", b), two).status, 0);
+    assert_int_equal(count_done(x, a), 12);
+    assert_int_equal(count_done(x, b), 12);
+    place(x, "joined", out);
+    o = in_child(run_program, &(struct command){{x->program, "merge", "--out", out, a, b}});
+    if (o.status)
+        print_error("%s", o.err);
+    assert_int_equal(o.status, 0);
+    same_summary(x, out);
+    assert_int_equal(count_done(x, out), 24);
+    /* cells by a pattern; what is in two parts counts once */
+    assert_int_equal(run_sweep(x, place(x, "quic", c), quic).status, 0);
+    assert_int_equal(count_done(x, c), 12);
+    place(x, "joined again", out);
+    o = in_child(run_program, &(struct command){{x->program, "merge", "--out", out, c, b, a}});
+    assert_int_equal(o.status, 0);
+    assert_non_null(strstr(o.err, "24 runs from 3 folders; some were in several"));
+    same_summary(x, out);
+}
+
+static void test_parts_of_others(void **state)
+{
+    static const char *const other[] = {"--set", "share=0.6", "--only", "*quic*5ms", NULL};
+    const struct fixture *x = need(state);
+    char a[CMD_PATH_MAX], b[CMD_PATH_MAX], out[CMD_PATH_MAX];
+    struct outcome o;
+
+    assert_int_equal(run_sweep(x, place(x, "other", b), other).status, 0);
+    place(x, "not joined", out);
+    o = in_child(run_program,
+                 &(struct command){{x->program, "merge", "--out", out, place(x, "whole", a), b}});
+    assert_int_equal(o.status, CMD_EXIT_USAGE);
+    assert_non_null(strstr(o.err, "has another scenario in a run that is in both: stack=quic"));
+    o = in_child(run_program, &(struct command){{x->program, "merge", "--out", b, a}});
+    assert_int_equal(o.status, CMD_EXIT_USAGE);
+    assert_non_null(strstr(o.err, "is not empty"));
+    o = in_child(run_program, &(struct command){{x->program, "merge", a}});
+    assert_int_equal(o.status, CMD_EXIT_USAGE);
+    assert_non_null(strstr(o.err, "--out DIR is needed"));
+}
+
+static void test_refusals(void **state)
+{
+    static const struct {
+        const char *option, *value, *err;
+    } cases[] = {
+        {"--shard", "3/2", "--shard 3/2: no part; allowed: K/N"},
+        {"--shard", "1", "no part; allowed"},
+        {"--shard", "25/25", "--shard 25/25: is empty, as there are only 24 runs"},
+        {"--jobs", "0", "--jobs 0: out of range; allowed: auto, 1 to"},
+        {"--jobs", "many", "--jobs many: not a whole number"},
+        {"--keep", "some", "--keep some: unknown; allowed: summary, records, all"},
+    };
+    const struct fixture *x = need(state);
+    char out[CMD_PATH_MAX];
+
+    place(x, "refused", out);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const char *const more[] = {cases[i].option, cases[i].value, NULL};
+        struct outcome o = run_sweep(x, out, more);
+
+        if (!strstr(o.err, cases[i].err))
+            print_error("case %zu: %s", i, o.err);
+        assert_int_equal(o.status, CMD_EXIT_USAGE);
+        assert_non_null(strstr(o.err, cases[i].err));
+        assert_false(cmd_exists(x->base, "refused"));
+    }
+    /* more than any disk has */
+    {
+        const char *const more[] = {
+            "--set", "duration=86400s", "--set", "path.rate=1gbit", "--keep", "all", NULL};
+        struct outcome o = run_sweep(x, out, more);
+
+        assert_int_equal(o.status, CMD_EXIT_HOST);
+        assert_non_null(strstr(o.err, "are needed (--keep all)"));
+        /* and it left nothing in the way of another try */
+        assert_true(access(out, F_OK) && errno == ENOENT);
+    }
+    /* a folder of somebody else's */
+    {
+        const char *const more[] = {"--resume", NULL};
+
+        assert_int_equal(run_sweep(x, x->base, more).status, CMD_EXIT_USAGE);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_default),  cmocka_unit_test(test_keep),
+        cmocka_unit_test(test_kill),     cmocka_unit_test(test_interrupt),
+        cmocka_unit_test(test_parts),    cmocka_unit_test(test_parts_of_others),
+        cmocka_unit_test(test_refusals),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
