@@ -239,6 +239,9 @@ static int join_direction(struct loading *l, int direction)
     rc = rc ? rc : index_trace(&b, to);
     if (!rc) {
         l->fl->unsent[direction] = to->count - join_pair(&a, &b, pair);
+        if (run_info_duplicates(l->info)) {
+            l->fl->unsent[direction] -= join_copies(&a, &b);
+        }
         put_packets(l, from, to, pair);
     }
     join_fini(&a);

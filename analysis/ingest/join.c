@@ -65,6 +65,27 @@ uint32_t join_find(const struct join *j, uint64_t key)
     return lo < j->count && j->entries[lo].key == key ? j->entries[lo].row : JOIN_NONE;
 }
 
+size_t join_copies(const struct join *a, const struct join *b)
+{
+    size_t ia = 0, copies = 0;
+
+    for (size_t ib = 0, run; ib < b->count; ib += run) {
+        uint64_t key = b->entries[ib].key;
+        size_t known = 0;
+
+        for (run = 1; ib + run < b->count && b->entries[ib + run].key == key; run++) {
+        }
+        while (ia < a->count && a->entries[ia].key < key) {
+            ia++;
+        }
+        for (; ia < a->count && a->entries[ia].key == key; ia++) {
+            known++;
+        }
+        copies += known && run > known ? run - known : 0;
+    }
+    return copies;
+}
+
 size_t join_pair(const struct join *a, const struct join *b, uint32_t *to_b)
 {
     size_t ib = 0, paired = 0;

@@ -31,5 +31,7 @@ uint32_t join_find(const struct join *j, uint64_t key);
 /* Writes into to_b[row of a] the row of b that it belongs to, or JOIN_NONE; to_b has room for every
  * row that occurs in a. Returns how many were paired. */
 size_t join_pair(const struct join *a, const struct join *b, uint32_t *to_b);
+/* How many rows of b have a key of a but are more than a's rows with it: further copies. */
+size_t join_copies(const struct join *a, const struct join *b);
 
 #endif

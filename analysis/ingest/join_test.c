@@ -40,6 +40,25 @@ static void test_equal_keys_pair_in_order(void **state)
     assert_int_equal(to[5], 5);
     assert_int_equal(to[6], JOIN_NONE);
     assert_int_equal(to[7], 4);
+    assert_int_equal(join_copies(&a, &b), 1);
+    join_fini(&a);
+    join_fini(&b);
+}
+
+/* A copy is one only of what was sent: what nobody sent is no copy, however often it comes. */
+static void test_copies(void **state)
+{
+    static const uint64_t sent[] = {1, 2, 3, 3, 9};
+    static const uint64_t received[] = {3, 3, 3, 3, 0, 0, 1, 2, 2, 4, 4, 4, UINT64_MAX};
+    uint32_t to[5];
+    struct join a, b;
+
+    (void)state;
+    make(&a, sent, 5);
+    make(&b, received, 13);
+    assert_int_equal(join_pair(&a, &b, to), 4);
+    assert_int_equal(join_copies(&a, &b), 3);
+    assert_int_equal(join_copies(&b, &b), 0);
     join_fini(&a);
     join_fini(&b);
 }
@@ -71,6 +90,8 @@ static void test_nothing_to_join(void **state)
     assert_int_equal(to[0], JOIN_NONE);
     assert_int_equal(join_pair(&none, &a, to), 0);
     assert_int_equal(join_find(&none, 1), JOIN_NONE);
+    assert_int_equal(join_copies(&a, &none), 0);
+    assert_int_equal(join_copies(&none, &a), 0);
     join_fini(&a);
     join_fini(&none);
     assert_int_equal(join_init(&a, (size_t)UINT32_MAX + 1), ERR_LIMIT);
@@ -80,6 +101,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_equal_keys_pair_in_order),
+        cmocka_unit_test(test_copies),
         cmocka_unit_test(test_find_gives_the_first),
         cmocka_unit_test(test_nothing_to_join),
     };

@@ -50,8 +50,7 @@ static int load_tables(struct run_data *d, const char *dir, struct fault *f)
         }
         d->truncated += cut;
         if (!t->schema && sources[i].needed && d->info.invalid_count == 0 &&
-            !run_info_is_exec(&d->info) &&
-            (d->info.has_media || !sources[i].needs_media)) {
+            !run_info_is_exec(&d->info) && (d->info.has_media || !sources[i].needs_media)) {
             return fault_set(f, ERR_MALFORMED, "%s: missing, but the run says it is valid", path);
         }
     }
@@ -108,6 +107,9 @@ static int build_trace(struct run_trace *out, const struct ends *e, const struct
     out->count = n;
     out->arrived = join_pair(&e->from_digests, &e->to_digests, to);
     out->unsent = e->to->count - out->arrived;
+    if (run_info_duplicates(info)) {
+        out->unsent -= join_copies(&e->from_digests, &e->to_digests);
+    }
     for (size_t i = 0; i < n; i++) {
         out->packets[i] = (struct run_packet){
             .sent = run_info_time(info, e->from->packets[i].wall_ns),

@@ -30,7 +30,8 @@ struct run_trace {
     struct run_packet *packets; /* in the order of sending */
     size_t count;
     size_t arrived;
-    size_t unsent; /* arrivals that the sending side's capture does not have */
+    size_t unsent; /* arrivals that the sending side's capture does not have; further copies too,
+                    * unless the path was asked to make some */
 };
 
 /* When the transport's packet of a number passed a host's interface. */

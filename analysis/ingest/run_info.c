@@ -160,6 +160,19 @@ bool run_info_is_exec(const struct run_info *r)
     return strcmp(r->stack, "exec") == 0;
 }
 
+bool run_info_duplicates(const struct run_info *r)
+{
+    json_t *path = json_object_get(r->root, "path"), *direction;
+    const char *name;
+    bool any = false;
+
+    json_object_foreach(json_object_get(path, "impairments"), name, direction)
+    {
+        any |= json_number_value(json_object_get(direction, "duplicate")) > 0;
+    }
+    return any;
+}
+
 bool run_info_clock_stepped(const struct run_info *r)
 {
     return llabs(r->clock_error_ns) > r->wall_elapsed / 1000000 * RUN_INFO_SLEW_MAX_PPM + NS_PER_MS;

@@ -41,6 +41,8 @@ int run_info_read(struct run_info *r, const char *path, struct fault *f);
 void run_info_fini(struct run_info *r);
 /* Whether its traffic was made by commands that keep no records. */
 bool run_info_is_exec(const struct run_info *r);
+/* Whether the path was asked to deliver packets twice. */
+bool run_info_duplicates(const struct run_info *r);
 /* Whether the wall clock was stepped during the run. */
 bool run_info_clock_stepped(const struct run_info *r);
 /* Run time of a capture's stamp. A slewed wall clock is straightened between the two clock pairs of
