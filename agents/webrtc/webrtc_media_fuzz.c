@@ -92,6 +92,21 @@ static void feed(struct ends *e, const uint8_t *data, size_t size)
     }
 }
 
+/* Whatever has happened, the sender's BYE is one, and nothing is due in the past but what waits for
+ * its turn to be sent. */
+static void say_goodbye(struct ends *e)
+{
+    uint8_t packet[1200];
+    size_t n = webrtc_media_tx_bye(&e->tx, packet, sizeof packet, e->now);
+
+    webrtc_media_rx_expire(&e->rx, e->now);
+    if (!n || !webrtc_media_rx_rtcp(&e->rx, packet, n, e->now) ||
+        webrtc_media_rx_deadline(&e->rx) < 0 ||
+        webrtc_media_tx_deadline(&e->tx, e->now) < e->now - NS_PER_S) {
+        abort();
+    }
+}
+
 static void call(bool foreign, const uint8_t *data, size_t size)
 {
     struct agent_config cfg = agent_config_default();
@@ -109,6 +124,7 @@ static void call(bool foreign, const uint8_t *data, size_t size)
         webrtc_media_rx_foreign(&e->rx, FOREIGN_PAYLOAD_TYPE, FOREIGN_RTX, FOREIGN_TWCC_ID);
     }
     feed(e, data, size);
+    say_goodbye(e);
     playout_finish(e->rx.playout, e->now);
     webrtc_media_rx_counters(&e->rx);
     webrtc_media_tx_counters(&e->tx);
