@@ -128,8 +128,8 @@ static void test_small_beside_file(void **state)
     assert_true(l->at[1].messages > 100);
     assert_int_equal(l->at[1].messages, l->at[1].messages_sent);
     assert_true(l->at[1].in_order);
-    /* 20 ms there, 300 ms of queue, and a retransmission of something before it */
-    assert_true(l->at[1].age_max < NS_PER_S);
+    /* 20 ms there, 300 ms of queue, and retransmissions of what SCTP's first overshoot has lost */
+    assert_true(l->at[1].age_max < 1500 * NS_PER_MS);
     free(l);
 }
 
