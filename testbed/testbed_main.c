@@ -16,7 +16,7 @@ static const struct cmd commands[] = {
     {"report", cmd_report, "reduce and plot results again, without running"},
     {"merge", cmd_merge, "join the folders that parts of a plan have made"},
     {"clean", cmd_clean, "remove incomplete runs from a folder of results"},
-    {"selfcheck", cmd_selfcheck, "tell which kinds of link work on this host"},
+    {"selfcheck", cmd_selfcheck, "certify this host for a scenario"},
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))

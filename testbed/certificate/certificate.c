@@ -11,6 +11,7 @@
 
 #define TRAIN_PACKETS_MIN 5 /* fewer are no train */
 #define RATE_PACKETS_MIN 5
+#define RATE_QUEUE_PACKETS_MIN 4
 /* After an idle moment the bucket holds more than a packet: so many gaps say nothing of the rate.
  */
 #define IDLE_GAPS 2
@@ -275,6 +276,11 @@ static void judge_rate(struct certificate *c, int i)
         ns_to_s(p->delay_max - p->delay_min) * (double)p->rate / 8 / (packets * FULL_BYTES);
 
     if (c->measured[i].rate == NONE) {
+        /* a queue of a packet or two is empty too often to tell */
+        if (p->queue_bytes >= RATE_QUEUE_PACKETS_MIN * FULL_BYTES) {
+            failed(c, i, "certificate-rate", "asked %.3f Mbit/s, which the host could not load",
+                   (double)p->rate / 1e6);
+        }
         return;
     }
     if (ratio > 1 + CERTIFICATE_RATE_OFF_RATIO + jitter ||

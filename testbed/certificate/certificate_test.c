@@ -289,13 +289,16 @@ static void test_asked_jitter_and_loss(void **state)
     expect(&c, "certificate-delay", "asked at most 40.000 ms");
 }
 
-/* What could not be measured (a queue of one packet has no train) is not judged. */
+/* A queue of one packet has no train, and is hardly ever full: that is not judged. A link that
+ * could not be loaded is no link. */
 static void test_unmeasured_figures(void **state)
 {
     struct certificate c = good();
 
     (void)state;
     c.measured[0].rate = -1;
+    expect(&c, "certificate-rate", "could not load");
+    c.asked[0].queue_bytes = 1514;
     c.measured[0].train = -1;
     c.measured[0].queue = NS_NEVER;
     assert_true(certificate_judge(&c));

@@ -68,6 +68,11 @@ static void test_exit_codes(void **state)
         /* beside this test there is no analyze */
         {{cmd_run, {"--link", "sim"}}, 3, "", "analyze is missing"},
         {{cmd_report, {"/tmp"}}, 3, "", "analyze is missing"},
+        {{cmd_selfcheck, {"--link", "sim"}}, 0, "can be run in virtual time", ""},
+        {{cmd_selfcheck, {"--link", "sim", "scenarios/paper/grid.yaml"}}, 0, "10 Mbit/s, 50 ms", ""},
+        {{cmd_selfcheck, {"--link", "sim", "--set", "path.queue=1s", "--quiet"}}, 0, "", ""},
+        {{cmd_selfcheck, {"--link", "magic"}}, 2, "", "allowed: auto, netem, wire, sim"},
+        {{cmd_selfcheck, {"nothing.yaml"}}, 2, "", "nothing.yaml: No such"},
         {{cmd_run, {"--help"}}, 0, "run-scenario --link sim", ""},
     };
 

@@ -11,6 +11,7 @@
 
 #define SCHEMA 1
 #define PATH_BYTES 4096
+#define PATIENCE (30 * NS_PER_S) /* beyond what the attempts take */
 
 void certify_asked(struct probe_path out[CERTIFICATE_DIRECTIONS], const struct scenario *s,
                    int64_t burst_bytes)
@@ -26,6 +27,21 @@ void certify_asked(struct probe_path out[CERTIFICATE_DIRECTIONS], const struct s
                                      .delay_max = impair_delay_max(&impair),
                                      .loss = impair_mean_loss(&impair)};
     }
+}
+
+ns_t certify_patience(const struct certificate *c)
+{
+    ns_t longest = 0;
+
+    for (int i = 0; i < CERTIFICATE_DIRECTIONS; i++) {
+        struct probe_plan plan;
+
+        if (!probe_plan_init(&plan, &c->asked[i])) {
+            longest = ns_max(longest, plan.length);
+            probe_plan_fini(&plan);
+        }
+    }
+    return ns_add(CERTIFY_ATTEMPTS * longest, PATIENCE);
 }
 
 /* ---- virtual time ---- */

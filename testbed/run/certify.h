@@ -10,10 +10,14 @@
 #include "testbed/scenario/scenario.h"
 
 #define CERTIFY_FILE "certificate.json"
+/* A busy host may spoil a certificate, which says nothing of the link: it is made anew. */
+#define CERTIFY_ATTEMPTS 3
 
 /* What a scenario asks of both directions at its beginning. */
 void certify_asked(struct probe_path out[CERTIFICATE_DIRECTIONS], const struct scenario *s,
                    int64_t burst_bytes);
+/* How long all attempts in real time may take, with the set-up around them. */
+ns_t certify_patience(const struct certificate *c);
 /* Sends the probes through links of their own, made of the settings of the run's, in virtual time.
  * Returns 0 or ERR_NOMEM. */
 int certify_links(struct certificate *c, const struct link_config links[CERTIFICATE_DIRECTIONS]);

@@ -21,13 +21,10 @@
 #define BUFFER_BYTES (16 * 1024 * 1024)
 #define PAYLOAD_MAX 1500
 #define BATCH 64
-/* A busy host may spoil a certificate, which says nothing of the link: it is made anew. */
-#define ATTEMPTS 3
 #define ATTEMPTS_TIME (60 * NS_PER_S) /* no further one after so long */
 #define START_AHEAD (5 * NS_PER_MS)
 /* One direction's probes go a little after the other's, so that they do not wait for each other. */
 #define STAGGER (2 * NS_PER_MS)
-#define PATIENCE (30 * NS_PER_S) /* beyond what the attempts take */
 
 struct end {
     int fd;
@@ -265,7 +262,7 @@ static int probe(struct netns_run *r, struct certificate *c, struct message *m)
     ns_t begin = realtime_mono();
     int rc = prepare(&p, c, m);
 
-    while (!rc && c->attempts < ATTEMPTS &&
+    while (!rc && c->attempts < CERTIFY_ATTEMPTS &&
            (c->attempts == 0 || realtime_mono() - begin < ATTEMPTS_TIME)) {
         c->attempts++;
         rc = attempt(&p, c, m);
@@ -290,22 +287,6 @@ static int serve(int fd, void *arg)
     rc = probe(r, &r->certificate, &m);
     service_answer(fd, rc, &m, &r->certificate, sizeof r->certificate);
     return rc != 0;
-}
-
-/* How long all attempts may take. */
-static ns_t patience(const struct certificate *c)
-{
-    ns_t longest = 0;
-
-    for (int i = 0; i < CERTIFICATE_DIRECTIONS; i++) {
-        struct probe_plan plan;
-
-        if (!probe_plan_init(&plan, &c->asked[i])) {
-            longest = ns_max(longest, plan.length);
-            probe_plan_fini(&plan);
-        }
-    }
-    return ns_add(ATTEMPTS * longest, PATIENCE);
 }
 
 static int write_file(struct netns_run *r, const struct certificate *c)
@@ -339,7 +320,7 @@ int netns_certify(struct netns_run *r)
     rc = rc ? rc : service_start(&s, &o, r->m);
     rc = rc ? rc
             : service_expect(&s, &r->certificate, sizeof r->certificate,
-                             realtime_mono() + patience(&r->certificate), r->m);
+                             realtime_mono() + certify_patience(&r->certificate), r->m);
     if (!rc) {
         (void)child_wait(&s.child, realtime_mono() + NS_PER_S);
     }

@@ -93,9 +93,9 @@ static int build_chain(struct netns_run *r)
     return rc;
 }
 
-static int set_up(struct netns_run *r)
+/* The link without agents, measured. */
+static int set_up_link(struct netns_run *r)
 {
-    ns_t begin = realtime_mono();
     int rc = lay_out(r);
 
     if (rc) {
@@ -106,7 +106,14 @@ static int set_up(struct netns_run *r)
     rc = rc ? rc : build_chain(r);
     rc = rc ? rc : netns_wire_start(r);
     rc = rc ? rc : netns_warm_up(r);
-    rc = rc ? rc : netns_certify(r);
+    return rc ? rc : netns_certify(r);
+}
+
+static int set_up(struct netns_run *r)
+{
+    ns_t begin = realtime_mono();
+    int rc = set_up_link(r);
+
     rc = rc ? rc : netns_wire_reset(r);
     rc = rc ? rc : netns_capture_start(r);
     rc = rc ? rc : netns_agents_start(r);
@@ -163,15 +170,31 @@ static void release(struct netns_run *r)
     netns_rates_fini(&r->rates);
 }
 
-int netns_leader(struct netns_run *r)
+static void begin_empty(struct netns_run *r)
 {
-    int rc;
-
     r->wire = r->capture = SERVICE_NONE;
     for (int i = 0; i < NETNS_SIDES; i++) {
         r->sides[i].agent = CHILD_NONE;
         r->sides[i].ready_fd = r->sides[i].start_fd = -1;
     }
+}
+
+int netns_trial(struct netns_run *r)
+{
+    int rc;
+
+    begin_empty(r);
+    rc = set_up_link(r);
+    rc = rc ? rc : netns_wire_finish(r);
+    release(r);
+    return rc;
+}
+
+int netns_leader(struct netns_run *r)
+{
+    int rc;
+
+    begin_empty(r);
     rc = set_up(r);
     rc = rc ? rc : netns_agents_wait(r);
     rc = rc ? rc : wind_up(r);

@@ -106,7 +106,10 @@ ns_t netns_clock_look(struct netns_run *r);
 void netns_judge(struct netns_run *r);
 int netns_write_links(struct netns_run *r);
 
-/* netns_leader.c: the whole run, in a process of its own. */
+/* netns_leader.c: the link of a run without agents: builds and certifies it, then takes it down.
+ * r->certificate and r->wire_report tell. */
+int netns_trial(struct netns_run *r);
+/* The whole run, in a process of its own. */
 int netns_leader(struct netns_run *r);
 
 #endif

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "testbed/run/run_check.h"
+
+#include "agents/base/err.h"
+#include "testbed/netns/netns.h"
+#include "testbed/run/certify.h"
+#include "testbed/run/netns_run.h"
+#include "testbed/run/run_path.h"
+#include "testbed/wire/realtime.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/if_ether.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define HOST_TIMEOUT (20 * NS_PER_S)
+
+static void no_progress(void *ctx, ns_t run_time)
+{
+    (void)ctx;
+    (void)run_time;
+}
+
+static int serve(int fd, void *arg)
+{
+    const struct run_check *k = arg;
+    struct message m = {0};
+    struct netns_run r = {.run = k->run, .opt = &k->opt, .progress = no_progress, .m = &m};
+    struct run_check_result result;
+    bool wire = k->opt.link == RUN_LINK_WIRE;
+    int rc = netns_trial(&r);
+
+    result = (struct run_check_result){.certificate = r.certificate,
+                                       .wire_late_p99 = wire ? r.wire_report.late_p99 : NS_NEVER,
+                                       .wire_late_max = wire ? r.wire_report.late_max : NS_NEVER};
+    service_answer(fd, rc, &m, &result, sizeof result);
+    return rc != 0;
+}
+
+int run_check_start(struct run_check *k, const struct plan_run *run, enum run_link link,
+                    const char *dir, struct message *m)
+{
+    struct service_options o = {
+        .child = {.name = "the check", .ns_fd = -1}, .serve = serve, .arg = k};
+    struct probe_path asked[CERTIFICATE_DIRECTIONS];
+    struct certificate c;
+
+    *k = (struct run_check){
+        .service = SERVICE_NONE,
+        .opt = {.link = link, .link_why = "checked", .dir = dir, .plan = "selfcheck"},
+        .run = run};
+    certify_asked(asked, &run->scenario, link_burst_bytes(run->scenario.path_rate));
+    certificate_init(&c, asked);
+    k->patience = certify_patience(&c);
+    return service_start(&k->service, &o, m);
+}
+
+int run_check_finish(struct run_check *k, struct run_check_result *out, struct message *m)
+{
+    int rc = service_expect(&k->service, out, sizeof *out, realtime_mono() + k->patience, m);
+
+    if (!rc) { /* until it has gone, its namespaces have not */
+        (void)child_wait(&k->service.child, realtime_mono() + NS_PER_S);
+    }
+    service_kill(&k->service);
+    return rc;
+}
+
+int run_check_sim(const struct plan_run *run, struct run_check_result *out)
+{
+    const struct scenario *s = &run->scenario;
+    struct link_config links[CERTIFICATE_DIRECTIONS];
+    struct probe_path asked[CERTIFICATE_DIRECTIONS];
+    int64_t burst = link_burst_bytes(s->path_rate);
+
+    for (int i = 0; i < CERTIFICATE_DIRECTIONS; i++) {
+        enum topology_direction d = i == CERTIFICATE_FORWARD ? TOPOLOGY_FORWARD : TOPOLOGY_BACKWARD;
+
+        links[i] = (struct link_config){.rate = s->path_rate,
+                                        .burst_bytes = burst,
+                                        .queue_bytes = scenario_queue_bytes(s),
+                                        .impair = run_path_impair(s, d)};
+    }
+    *out = (struct run_check_result){.wire_late_p99 = NS_NEVER, .wire_late_max = NS_NEVER};
+    certify_asked(asked, s, burst);
+    certificate_init(&out->certificate, asked);
+    return certify_links(&out->certificate, links);
+}
+
+/* ---- what the host has ---- */
+
+/* Each returns 0 or a cause, in errno or in the message. */
+static int try_namespaces(struct message *m)
+{
+    int fd = netns_acquire(m) ? -2 : netns_new(NULL, NULL);
+
+    if (fd >= 0) {
+        close(fd);
+    } else if (fd != -2) {
+        message_set(m, 0, "%s", strerror(errno));
+    }
+    return fd < 0;
+}
+
+/* In the namespace (and user namespace) that try_namespaces has led us to. */
+static int try_packet_socket(struct message *m)
+{
+    int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, htons(ETH_P_ALL));
+
+    if (fd < 0) {
+        return message_set(m, 1, "%s", strerror(errno));
+    }
+    close(fd);
+    return 0;
+}
+
+static int try_realtime(struct message *m)
+{
+    return realtime_schedule(REALTIME_AGENT) ? 0 : message_set(m, 1, "%s", strerror(errno));
+}
+
+static int try_lock(struct message *m)
+{
+    return mlockall(MCL_CURRENT) ? message_set(m, 1, "%s", strerror(errno)) : 0;
+}
+
+static int try_timers(struct message *m)
+{
+    struct timespec t;
+
+    if (clock_getres(CLOCK_MONOTONIC, &t)) {
+        return message_set(m, 1, "%s", strerror(errno));
+    }
+    return t.tv_sec || t.tv_nsec > NS_PER_US
+               ? message_set(m, 1, "timers are as coarse as %.3f ms",
+                             ns_to_ms((ns_t)t.tv_sec * NS_PER_S + t.tv_nsec))
+               : 0;
+}
+
+static const struct {
+    const char *name, *use;
+    int (*attempt)(struct message *m);
+} features[RUN_CHECK_FEATURES] = {
+    {"namespaces", "links netem and wire: root (CAP_SYS_ADMIN) or user namespaces", try_namespaces},
+    {"AF_PACKET", "link wire, captures (CAP_NET_RAW)", try_packet_socket},
+    {"SCHED_FIFO", "being on time beside other work (CAP_SYS_NICE)", try_realtime},
+    {"mlockall", "the same (CAP_IPC_LOCK or ulimit -l)", try_lock},
+    {"hrtimers", "delays finer than a tick", try_timers},
+};
+
+struct findings {
+    struct {
+        int here;
+        char detail[sizeof((struct run_check_feature *)0)->detail];
+    } at[RUN_CHECK_FEATURES];
+};
+
+static int serve_host(int fd, void *arg)
+{
+    struct findings f = {0};
+
+    (void)arg;
+    for (int i = 0; i < RUN_CHECK_FEATURES; i++) {
+        struct message m = {0};
+
+        f.at[i].here = !features[i].attempt(&m);
+        if (!f.at[i].here) {
+            snprintf(f.at[i].detail, sizeof f.at[i].detail, "%.119s", m.text);
+        }
+    }
+    service_answer(fd, 0, NULL, &f, sizeof f);
+    return 0;
+}
+
+int run_check_host(struct run_check_feature out[RUN_CHECK_FEATURES], struct message *m)
+{
+    struct service_options o = {.child = {.name = "the check", .ns_fd = -1}, .serve = serve_host};
+    struct service s = SERVICE_NONE;
+    struct findings f;
+    int rc = service_start(&s, &o, m);
+
+    rc = rc ? rc : service_expect(&s, &f, sizeof f, realtime_mono() + HOST_TIMEOUT, m);
+    service_kill(&s);
+    for (int i = 0; i < RUN_CHECK_FEATURES && !rc; i++) {
+        out[i] = (struct run_check_feature){
+            .name = features[i].name, .use = features[i].use, .here = f.at[i].here != 0};
+        memcpy(out[i].detail, f.at[i].detail, sizeof out[i].detail);
+    }
+    return rc;
+}
