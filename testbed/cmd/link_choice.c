@@ -16,20 +16,23 @@ const char *link_choice_name(enum run_link link)
     return "?";
 }
 
-static bool is_impaired(const struct plan *plan)
+/* Whether netem can do what every run asks of the path; m says what not. */
+static bool netem_can(const struct plan *plan, struct message *m)
 {
     for (size_t i = 0; i < plan->run_count; i++) {
-        if (run_path_is_impaired(&plan->runs[i].scenario))
-            return true;
+        if (run_path_netem(&plan->runs[i].scenario, m))
+            return false;
     }
-    return false;
+    return true;
 }
 
 static bool works(enum run_link link, const struct plan *plan, char *message, size_t len)
 {
+    struct message m;
+
     message[0] = '\0';
-    if (link == RUN_LINK_NETEM && is_impaired(plan)) {
-        snprintf(message, len, "loss, jitter, duplicates and another way back need wire or sim");
+    if (link == RUN_LINK_NETEM && !netem_can(plan, &m)) {
+        snprintf(message, len, "%s", m.text);
         return false;
     }
     return run_netns_probe(link, message, len) >= 0;
@@ -55,6 +58,7 @@ static int choose_first(struct link_choice *c, const struct plan *plan)
 int link_choice_make(struct link_choice *c, const char *wanted, const struct plan *plan)
 {
     char message[256];
+    struct message m;
 
     if (!strcmp(wanted, "auto"))
         return choose_first(c, plan);
@@ -64,6 +68,10 @@ int link_choice_make(struct link_choice *c, const char *wanted, const struct pla
     snprintf(c->why, sizeof(c->why), "asked for");
     if (c->link == RUN_LINK_SIM)
         return 0;
+    if (c->link == RUN_LINK_NETEM && !netem_can(plan, &m)) {
+        fprintf(stderr, "muxbed: --link netem: %s\n", m.text);
+        return CMD_EXIT_USAGE;
+    }
     if (works(c->link, plan, message, sizeof(message)))
         return 0;
     fprintf(stderr, "muxbed: links of kind %s do not work here: %s\n", wanted, message);

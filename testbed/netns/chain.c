@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <netlink/netlink.h>
 #include <netlink/socket.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,7 @@ struct chain {
     struct topology topo;
     struct node nodes[TOPOLOGY_NODES];
     int ifindex[TOPOLOGY_IFACES_MAX];
+    bool impaired; /* netem does more than delay */
 };
 
 /* Runs inside a namespace just made. */
@@ -93,11 +95,22 @@ static enum topology_direction delayed_by(enum topology_node router)
     return router == TOPOLOGY_ROUTER2 ? TOPOLOGY_FORWARD : TOPOLOGY_BACKWARD;
 }
 
+static int shape(const struct chain *c, const struct topology_iface *t, struct shape_netem *out,
+                 struct message *m)
+{
+    const struct impair_config *asked = &c->topo.impair[delayed_by(t->node)];
+    const struct impair_config plain = {.delay = asked->delay};
+    bps_t rate = asked->rate > c->topo.path.rate ? asked->rate : c->topo.path.rate;
+    int rc = shape_netem(out, rate, asked, m);
+
+    return rc || c->impaired ? rc : shape_netem(out, rate, &plain, m);
+}
+
 static int set_netem(const struct chain *c, const struct iface *f, const struct topology_iface *t,
                      struct message *m)
 {
     struct shape_netem netem;
-    int rc = shape_netem(&netem, c->topo.path.rate, &c->topo.impair[delayed_by(t->node)], m);
+    int rc = shape(c, t, &netem, m);
 
     return rc ? rc : qdisc_set_netem(f->nl, f->ifindex, &netem, m);
 }
@@ -243,33 +256,54 @@ static int list_node(struct chain *c, enum topology_node node, struct qdisc *lis
     return n;
 }
 
-static int link_counters(struct chain *c, enum topology_node router, struct chain_link *out,
-                         struct message *m)
+static int find_kind(struct chain *c, enum topology_node router, const char *kind,
+                     struct qdisc *out, struct message *m)
 {
     struct qdisc list[QDISCS_MAX];
     int n = list_node(c, router, list, m);
 
     for (int i = 0; i < n; i++) {
-        if (!strcmp(list[i].kind, "tbf")) {
-            *out = (struct chain_link){
-                .in_packets = list[i].sent_packets + list[i].drops + list[i].backlog_packets,
-                .out_packets = list[i].sent_packets,
-                .out_bytes = list[i].sent_bytes,
-                .drops = list[i].drops,
-                .backlog_packets = list[i].backlog_packets,
-            };
+        if (!strcmp(list[i].kind, kind)) {
+            *out = list[i];
             return 0;
         }
     }
-    return n < 0 ? n : message_set(m, ERR_OS, "%s: its shaper is gone", topology_node_name(router));
+    return n < 0 ? n
+                 : message_set(m, ERR_OS, "%s: its %s is gone", topology_node_name(router), kind);
+}
+
+static int link_counters(struct chain *c, enum topology_direction d, struct chain_link *out,
+                         struct message *m)
+{
+    static const enum topology_node routers[TOPOLOGY_DIRECTIONS] = {
+        [TOPOLOGY_FORWARD] = TOPOLOGY_ROUTER1, [TOPOLOGY_BACKWARD] = TOPOLOGY_ROUTER2};
+    struct qdisc tbf, netem;
+    int rc = find_kind(c, routers[d], "tbf", &tbf, m);
+
+    if (rc) {
+        return rc;
+    }
+    *out = (struct chain_link){
+        .in_packets = tbf.sent_packets + tbf.drops + tbf.backlog_packets,
+        .out_packets = tbf.sent_packets,
+        .out_bytes = tbf.sent_bytes,
+        .drops = tbf.drops,
+        .backlog_packets = tbf.backlog_packets,
+    };
+    if (c->topo.ifaces[topology_iface(&c->topo, routers[!d], "lan")].netem) {
+        rc = find_kind(c, routers[!d], "netem", &netem, m);
+        out->delayed_packets = rc ? 0 : netem.sent_packets;
+        out->delayed_bytes = rc ? 0 : netem.sent_bytes;
+    }
+    return rc;
 }
 
 int chain_counters(struct chain *c, struct chain_link *forward, struct chain_link *backward,
                    struct message *m)
 {
-    int rc = link_counters(c, TOPOLOGY_ROUTER1, forward, m);
+    int rc = link_counters(c, TOPOLOGY_FORWARD, forward, m);
 
-    return rc ? rc : link_counters(c, TOPOLOGY_ROUTER2, backward, m);
+    return rc ? rc : link_counters(c, TOPOLOGY_BACKWARD, backward, m);
 }
 
 static void note_loss(struct chain_losses *out, uint64_t count, enum topology_node node,
@@ -347,15 +381,27 @@ static int check_iface(struct chain *c, size_t i, struct message *m)
 {
     const struct topology_iface *t = &c->topo.ifaces[i];
     struct iface f = at(c, i);
-
     struct shape_netem netem;
 
     if (t->netem) {
-        int rc = shape_netem(&netem, c->topo.path.rate, &c->topo.impair[delayed_by(t->node)], m);
+        int rc = shape(c, t, &netem, m);
 
         return rc ? rc : qdisc_check_netem(f.nl, f.ifindex, &netem, m);
     }
     return t->tbf ? qdisc_check_tbf(f.nl, f.ifindex, &c->topo.tbf, m) : check_plain(c, i, m);
+}
+
+int chain_impair(struct chain *c, struct message *m)
+{
+    c->impaired = true;
+    for (size_t i = 0; i < c->topo.iface_count; i++) {
+        struct iface f = at(c, i);
+
+        if (c->topo.ifaces[i].netem && set_netem(c, &f, &c->topo.ifaces[i], m)) {
+            return located(m, &c->topo.ifaces[i]);
+        }
+    }
+    return 0;
 }
 
 int chain_changes(struct chain *c, struct chain_changes *out, struct message *m)

@@ -16,6 +16,7 @@ struct chain;
 struct chain_link {
     uint64_t in_packets, out_packets, out_bytes, drops;
     uint32_t backlog_packets;
+    uint64_t delayed_packets, delayed_bytes; /* out of netem behind it, without those it lost */
 };
 
 /* Packets lost elsewhere than at the two shapers. All but asked should stay 0. */
@@ -37,6 +38,10 @@ struct chain_changes {
 /* Builds the topology; needs netns_acquire before. Returns 0, or ERR_OS / ERR_NOMEM with node,
  * interface and cause; then nothing is left. */
 int chain_up(struct chain **out, const struct topology *t, struct message *m);
+/* From now on netem does all that the topology asks of it; until then it only delays, so that the
+ * link can be tried and measured. Does nothing without netem. Returns 0, or ERR_OS with the cause.
+ */
+int chain_impair(struct chain *c, struct message *m);
 /* Closes the descriptors; the kernel removes the namespaces once nobody is inside. */
 void chain_down(struct chain *c);
 const struct topology *chain_topology(const struct chain *c);

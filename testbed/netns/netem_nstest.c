@@ -318,7 +318,7 @@ static struct link link_open(const struct impair_config *forward)
     need_netem();
     assert_int_equal(topology_init(&t, TOPOLOGY_NETEM, &fast, &m), 0);
     t.impair[TOPOLOGY_FORWARD] = *forward;
-    if (chain_up(&l.chain, &t, &m)) {
+    if (chain_up(&l.chain, &t, &m) || chain_impair(l.chain, &m)) {
         fail_msg("%s", m.text);
     }
     open_end(l.chain, TOPOLOGY_SENDER, &l.sender);
@@ -330,6 +330,7 @@ static struct link link_open(const struct impair_config *forward)
 static void link_close(struct link *l)
 {
     struct chain_losses losses;
+    struct chain_changes changes;
 
     if (chain_losses(l->chain, &losses, &m)) {
         fail_msg("%s", m.text);
@@ -338,6 +339,9 @@ static void link_close(struct link *l)
         fail_msg("lost at %s", losses.where);
     }
     assert_int_equal(losses.asked[TOPOLOGY_BACKWARD], 0);
+    if (chain_changes(l->chain, &changes, &m) || changes.count) {
+        fail_msg("%s%s", m.text, changes.what);
+    }
     close(l->sender.fd);
     close(l->receiver.fd);
     chain_down(l->chain);
@@ -403,6 +407,37 @@ static void test_duplicates(void **state)
     assert_share(tally.lost, tally.sent, 0.1, 0);
     assert_share(tally.doubled, tally.sent - tally.lost, 0.2, 0);
     assert_int_equal(tally.arrived, tally.sent - tally.lost + tally.doubled);
+    link_close(&l);
+}
+
+/* Until it is told to do all, the path only delays: it has to carry what measures it. */
+static void test_only_delays_at_first(void **state)
+{
+    const struct impair_config c = {.delay = 10 * NS_PER_MS, .loss = 1};
+    struct chain_link before, after, back;
+    struct topology t;
+    struct link l;
+
+    (void)state;
+    need_netem();
+    assert_int_equal(topology_init(&t, TOPOLOGY_NETEM, &fast, &m), 0);
+    t.impair[TOPOLOGY_FORWARD] = c;
+    if (chain_up(&l.chain, &t, &m)) {
+        fail_msg("%s", m.text);
+    }
+    open_end(l.chain, TOPOLOGY_SENDER, &l.sender);
+    open_end(l.chain, TOPOLOGY_RECEIVER, &l.receiver);
+    send_packets(&l.sender, &l.receiver, 50, NS_PER_MS, &tally);
+    assert_int_equal(tally.lost, 0);
+    assert_int_equal(chain_counters(l.chain, &before, &back, &m), 0);
+    assert_int_equal(before.delayed_packets, 50);
+    assert_int_equal(before.delayed_bytes, before.out_bytes);
+    assert_int_equal(chain_impair(l.chain, &m), 0);
+    send_packets(&l.sender, &l.receiver, 50, NS_PER_MS, &tally);
+    assert_int_equal(tally.lost, 50);
+    assert_int_equal(chain_counters(l.chain, &after, &back, &m), 0);
+    assert_int_equal(after.out_packets, 100);
+    assert_int_equal(after.delayed_packets, 50);
     link_close(&l);
 }
 
@@ -481,6 +516,7 @@ int main(void)
         cmocka_unit_test(test_changes_in_place),
         cmocka_unit_test(test_a_difference_is_an_error),
         cmocka_unit_test(test_nothing_lies_below),
+        cmocka_unit_test(test_only_delays_at_first),
         cmocka_unit_test(test_loss),
         cmocka_unit_test(test_bursts_of_loss),
         cmocka_unit_test(test_duplicates),

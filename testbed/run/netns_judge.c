@@ -225,13 +225,15 @@ static void put_link(const struct netns_run *r, const struct record_sink *sink, 
     const struct chain_link *base = &r->base[i], *end = &r->links[i];
     const struct wire_counters *w = &r->wire_report.counters[i];
     bool wire = r->topo.kind == TOPOLOGY_WIRE;
+    uint64_t out = wire ? w->out_frames : end->delayed_packets - base->delayed_packets;
+    uint64_t bytes = wire ? w->out_bytes : end->delayed_bytes - base->delayed_bytes;
+    uint64_t lost = wire ? w->lost : r->losses.asked[i];
 
     /* The kernel counts neither bytes of dropped packets nor the longest queue. */
     record_put_named(sink, RECORD_LINK, names[i], time,
-                     (int64_t)(end->in_packets - base->in_packets), RECORD_NONE,
-                     (int64_t)(wire ? w->out_frames : end->out_packets - base->out_packets),
-                     (int64_t)(wire ? w->out_bytes : end->out_bytes - base->out_bytes),
-                     (int64_t)(end->drops - base->drops), (int64_t)w->lost, RECORD_NONE);
+                     (int64_t)(end->in_packets - base->in_packets), RECORD_NONE, (int64_t)out,
+                     (int64_t)bytes, (int64_t)(end->drops - base->drops), (int64_t)lost,
+                     RECORD_NONE);
 }
 
 static void put_counters(const struct netns_run *r, const struct record_sink *sink)

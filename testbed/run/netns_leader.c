@@ -60,11 +60,6 @@ static int lay_out(struct netns_run *r)
     for (enum topology_direction d = 0; d < TOPOLOGY_DIRECTIONS; d++) {
         r->topo.impair[d] = run_path_impair(s, d);
     }
-    if (!rc && r->topo.kind == TOPOLOGY_NETEM && run_path_is_impaired(s)) {
-        rc = message_set(r->m, ERR_CONFIG,
-                         "loss, jitter, duplicates and another way back need "
-                         "--link wire or --link sim");
-    }
     return rc;
 }
 
@@ -115,6 +110,7 @@ static int set_up(struct netns_run *r)
     int rc = set_up_link(r);
 
     rc = rc ? rc : netns_wire_reset(r);
+    rc = rc ? rc : chain_impair(r->chain, r->m);
     rc = rc ? rc : netns_capture_start(r);
     rc = rc ? rc : netns_agents_start(r);
     rc = rc ? rc : chain_counters(r->chain, &r->base[0], &r->base[1], r->m);

@@ -2,6 +2,7 @@
 #include "testbed/run/run_path.h"
 
 #include "agents/base/prng.h"
+#include "testbed/topology/shape_netem.h"
 
 static double share(int64_t ppm)
 {
@@ -58,6 +59,19 @@ bool run_path_is_impaired(const struct scenario *s)
     struct impair_config b = run_path_impair(s, TOPOLOGY_BACKWARD);
 
     return impair_active(&f) || impair_active(&b) || f.delay != b.delay;
+}
+
+int run_path_netem(const struct scenario *s, struct message *m)
+{
+    int rc = 0;
+
+    for (enum topology_direction d = 0; d < TOPOLOGY_DIRECTIONS && !rc; d++) {
+        struct impair_config c = run_path_impair(s, d);
+        struct shape_netem netem;
+
+        rc = shape_netem(&netem, c.rate, &c, m);
+    }
+    return rc;
 }
 
 ns_t run_path_delay_max(const struct scenario *s)

@@ -4,6 +4,7 @@
 #ifndef TESTBED_RUN_RUN_PATH_H
 #define TESTBED_RUN_RUN_PATH_H
 
+#include "agents/base/message.h"
 #include "testbed/link/impair.h"
 #include "testbed/scenario/scenario.h"
 #include "testbed/topology/topology.h"
@@ -14,6 +15,9 @@
 struct impair_config run_path_impair(const struct scenario *s, enum topology_direction d);
 /* Whether anything but one constant delay both ways is asked for. */
 bool run_path_is_impaired(const struct scenario *s);
+/* Whether netem can do what is asked of both directions. Returns 0, or ERR_CONFIG with what it
+ * cannot and what can. */
+int run_path_netem(const struct scenario *s, struct message *m);
 /* The largest delay of either direction, without any queue. */
 ns_t run_path_delay_max(const struct scenario *s);
 
