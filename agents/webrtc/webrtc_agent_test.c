@@ -373,6 +373,8 @@ static void wrong_fingerprint(int who)
     assert_non_null(agent_error(n.agent[!who]));
     assert_int_equal(n.seen[RECEIVER].rows[RECORD_RTP_RECEIVED], 0);
     pair_fini(&n);
+    assert_int_equal(pair_counter(&n.seen[who], "certificates-refused"), 1);
+    assert_int_equal(pair_counter(&n.seen[!who], "certificates-refused"), 0);
 }
 
 static void test_wrong_fingerprint(void **state)
@@ -437,6 +439,78 @@ static void test_garbage_and_damage(void **state)
     assert_int_equal(pair_counter(&n.seen[RECEIVER], "bad-rtp"), 0);
 }
 
+/* One datagram in four arrives short of its end. */
+static void meddle_truncate(struct pair *n, int from, struct dgram *d)
+{
+    (void)from;
+    if (d->len > 1 && prng_u32(&n->loss) % 4 == 0) {
+        d->len = 1 + prng_u32(&n->loss) % (d->len - 1);
+    }
+}
+
+static void test_truncation(void **state)
+{
+    struct agent_config c = file_config(200000);
+    struct pair n;
+
+    (void)state;
+    c.message_bytes = 2000;
+    pair_init(&n, &c, 23);
+    n.meddle = meddle_truncate; /* from the handshake on */
+    pair_run(&n, 300 * NS_PER_S);
+    n.meddle = NULL;
+    pair_run(&n, 310 * NS_PER_S);
+    expect_orderly(&n);
+    expect_file(&n, 200000);
+    pair_fini(&n);
+    assert_true(pair_counter(&n.seen[RECEIVER], "datagrams-forged") > 100);
+    assert_true(pair_counter(&n.seen[RECEIVER], "dtls-records-discarded") > 10);
+    assert_int_equal(pair_counter(&n.seen[RECEIVER], "bad-rtp"), 0);
+}
+
+/* Keeps the sender's first datagram, its ClientHello, and repeats it at every time of the call. */
+struct hello {
+    uint8_t data[AGENT_DATAGRAM_MAX];
+    size_t len;
+};
+
+static void meddle_hello(struct pair *n, int from, struct dgram *d)
+{
+    struct hello *h = n->meddle_ctx;
+    struct dgram again = *d;
+
+    if (from != SENDER) {
+        return;
+    }
+    if (h->len == 0) {
+        memcpy(h->data, d->data, d->len);
+        h->len = d->len;
+    }
+    again.data = h->data;
+    again.len = h->len;
+    if (n->seen[RECEIVER].handshake) {
+        pair_carry(n, from, &again);
+    }
+}
+
+static void test_late_hello(void **state)
+{
+    struct agent_config c = file_config(100000);
+    struct hello h = {.len = 0};
+    struct pair n;
+
+    (void)state;
+    pair_init(&n, &c, 24);
+    n.rate = 20000000;
+    n.meddle = meddle_hello;
+    n.meddle_ctx = &h;
+    pair_run(&n, 60 * NS_PER_S);
+    expect_orderly(&n);
+    expect_file(&n, 100000);
+    pair_fini(&n);
+    assert_true(pair_counter(&n.seen[RECEIVER], "dtls-records-discarded") > 1000);
+}
+
 static void meddle_replay(struct pair *n, int from, struct dgram *d)
 {
     pair_carry(n, from, d);
@@ -456,8 +530,9 @@ static void test_replay(void **state)
     expect_file(&n, 300000);
     pair_fini(&n);
     /* every RTP packet came twice and counted once */
-    assert_true(pair_counter(&n.seen[RECEIVER], "datagrams-forged") >=
+    assert_true(pair_counter(&n.seen[RECEIVER], "datagrams-replayed") >=
                 pair_counter(&n.seen[RECEIVER], "media-packets"));
+    assert_int_equal(pair_counter(&n.seen[RECEIVER], "datagrams-forged"), 0);
     assert_int_equal(pair_counter(&n.seen[RECEIVER], "media-duplicates"),
                      pair_counter(&n.seen[SENDER], "padding-packets") -
                          pair_counter(&n.seen[RECEIVER], "padding-packets"));
@@ -639,6 +714,8 @@ int main(void)
         cmocka_unit_test(test_expected_fingerprints),
         cmocka_unit_test(test_wrong_fingerprint),
         cmocka_unit_test(test_garbage_and_damage),
+        cmocka_unit_test(test_truncation),
+        cmocka_unit_test(test_late_hello),
         cmocka_unit_test(test_replay),
         cmocka_unit_test(test_strangers_are_not_heard),
         cmocka_unit_test(test_stun_checks),

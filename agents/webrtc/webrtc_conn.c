@@ -426,7 +426,7 @@ static void take_srtp(struct webrtc_conn *c, const struct dgram *d, bool control
     rv = control ? webrtc_srtp_unprotect_rtcp(c->srtp, c->packet, &len)
                  : webrtc_srtp_unprotect(c->srtp, c->packet, &len);
     if (rv) {
-        c->forged++;
+        *(rv == ERR_AGAIN ? &c->replayed : &c->forged) += 1;
         return;
     }
     c->last_heard = c->current.now;
@@ -595,12 +595,14 @@ void webrtc_conn_counters(const struct webrtc_conn *c)
     counter(c, "datagrams-received", (uint64_t)c->received);
     counter(c, "datagrams-garbage", c->garbage);
     counter(c, "datagrams-forged", c->forged);
+    counter(c, "datagrams-replayed", c->replayed);
     counter(c, "bytes-sent", c->bytes_out);
     counter(c, "bytes-received", c->bytes_in);
     counter(c, "sctp-packets-unsent", c->unsent);
     counter(c, "stun-requests", c->ice.requests);
     counter(c, "stun-refused", c->ice.refused);
     counter(c, "dtls-records-discarded", webrtc_dtls_discarded(c->dtls));
+    counter(c, "certificates-refused", webrtc_dtls_refused(c->dtls));
     counter(c, "sctp-packets-sent", s.packets_sent);
     counter(c, "sctp-packets-received", s.packets_received);
     counter(c, "sctp-chunks-sent", s.data_chunks);

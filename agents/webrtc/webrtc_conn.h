@@ -71,7 +71,7 @@ struct webrtc_conn {
     int goodbye_copies;
     ns_t goodbye_next;
 
-    uint64_t bytes_in, bytes_out, garbage, forged, unsent;
+    uint64_t bytes_in, bytes_out, garbage, forged, replayed, unsent;
     uint8_t packet[AGENT_DATAGRAM_MAX + WEBRTC_SRTP_TRAILER_MAX] __attribute__((aligned(16)));
 };
 

@@ -11,8 +11,13 @@
 #include <string.h>
 
 #define RECORD_HEADER_BYTES 13
-#define CONTENT_ALERT 21
+#define CONTENT_HANDSHAKE 22
 #define CONTENT_DATA 23
+#define HANDSHAKE_HEADER_BYTES 12
+#define HANDSHAKE_CERTIFICATE 11
+#define HANDSHAKE_CERTIFICATE_VERIFY 15
+#define HANDSHAKE_CLIENT_KEY_EXCHANGE 16
+#define LAST_FLIGHT_NUMBER 3 /* of its last message in the open: ClientHello is 0 */
 #define DATAGRAM_MAX 1500
 #define PLAIN_MAX 16384
 #define EXPORTER "EXTRACTOR-dtls_srtp" /* RFC 5764 section 4.2 */
@@ -283,6 +288,23 @@ void webrtc_dtls_start(struct webrtc_dtls *d, ns_t now)
 
 /* ---- records in ---- */
 
+/* What is not encrypted may come from anybody. A client that is done has all it needs, while a
+ * server must answer repetitions of the client's last flight with its own; but a late repetition of
+ * its first, or what it has never sent, would be the end of the connection. */
+static bool is_last_flight(const uint8_t *record, size_t size)
+{
+    const uint8_t *message = record + RECORD_HEADER_BYTES; /* RFC 6347 section 4.2.2 */
+    unsigned number;
+
+    if (record[0] != CONTENT_HANDSHAKE || size < RECORD_HEADER_BYTES + HANDSHAKE_HEADER_BYTES) {
+        return false;
+    }
+    number = (unsigned)message[4] << 8 | message[5];
+    return number <= LAST_FLIGHT_NUMBER &&
+           (message[0] == HANDSHAKE_CERTIFICATE || message[0] == HANDSHAKE_CERTIFICATE_VERIFY ||
+            message[0] == HANDSHAKE_CLIENT_KEY_EXCHANGE);
+}
+
 /* Copies the records wolfSSL may see. */
 static void filter(struct webrtc_dtls *d, const uint8_t *data, size_t len)
 {
@@ -296,9 +318,7 @@ static void filter(struct webrtc_dtls *d, const uint8_t *data, size_t len)
             d->discarded++;
             return;
         }
-        /* A plain alert may come from anybody; a client that is done has all it needs, while a
-         * server must answer repetitions of the client's last flight with its own. */
-        wanted = d->done ? !plain || (d->cfg.server && data[0] != CONTENT_ALERT)
+        wanted = d->done ? !plain || (d->cfg.server && is_last_flight(data, size))
                          : data[0] != CONTENT_DATA;
         if (wanted && d->in_len + size <= sizeof d->in) {
             memcpy(d->in + d->in_len, data, size);
@@ -415,6 +435,11 @@ bool webrtc_dtls_closed(const struct webrtc_dtls *d)
 const char *webrtc_dtls_error(const struct webrtc_dtls *d)
 {
     return d->error[0] ? d->error : NULL;
+}
+
+uint64_t webrtc_dtls_refused(const struct webrtc_dtls *d)
+{
+    return d->wrong_certificate;
 }
 
 uint64_t webrtc_dtls_discarded(const struct webrtc_dtls *d)

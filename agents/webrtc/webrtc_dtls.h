@@ -69,6 +69,8 @@ bool webrtc_dtls_done(const struct webrtc_dtls *d);   /* the handshake is comple
 bool webrtc_dtls_closed(const struct webrtc_dtls *d); /* the peer has said goodbye */
 /* Why the handshake or the connection failed, NULL if it has not. */
 const char *webrtc_dtls_error(const struct webrtc_dtls *d);
+/* Certificates of the peer that were not the expected one, or no valid one. */
+uint64_t webrtc_dtls_refused(const struct webrtc_dtls *d);
 uint64_t webrtc_dtls_discarded(const struct webrtc_dtls *d); /* records kept from wolfSSL */
 /* After the handshake: the keys for SRTP in the order of RFC 5764 section 4.2. Returns their
  * length or ERR_CRYPTO. */

@@ -132,12 +132,18 @@ int webrtc_srtp_protect_rtcp(struct webrtc_srtp *s, uint8_t *data, size_t *len)
     return finish(rv, n, len, ERR_CRYPTO);
 }
 
+static int refusal(srtp_err_status_t rv)
+{
+    return rv == srtp_err_status_replay_fail || rv == srtp_err_status_replay_old ? ERR_AGAIN
+                                                                                 : ERR_MALFORMED;
+}
+
 int webrtc_srtp_unprotect(struct webrtc_srtp *s, uint8_t *data, size_t *len)
 {
     int n = (int)*len;
     srtp_err_status_t rv = srtp_unprotect(s->in, data, &n);
 
-    return finish(rv, n, len, ERR_MALFORMED);
+    return finish(rv, n, len, refusal(rv));
 }
 
 int webrtc_srtp_unprotect_rtcp(struct webrtc_srtp *s, uint8_t *data, size_t *len)
@@ -145,5 +151,5 @@ int webrtc_srtp_unprotect_rtcp(struct webrtc_srtp *s, uint8_t *data, size_t *len
     int n = (int)*len;
     srtp_err_status_t rv = srtp_unprotect_rtcp(s->in, data, &n);
 
-    return finish(rv, n, len, ERR_MALFORMED);
+    return finish(rv, n, len, refusal(rv));
 }

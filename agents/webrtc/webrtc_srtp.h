@@ -29,7 +29,8 @@ void webrtc_srtp_free(struct webrtc_srtp *s);
  * aligned to 4 bytes, here and below. */
 int webrtc_srtp_protect(struct webrtc_srtp *s, uint8_t *data, size_t *len);
 int webrtc_srtp_protect_rtcp(struct webrtc_srtp *s, uint8_t *data, size_t *len);
-/* Checks and opens a packet in place. Returns 0 or ERR_MALFORMED (forged, replayed, no packet). */
+/* Checks and opens a packet in place. Returns 0, ERR_MALFORMED (forged, or no packet), or ERR_AGAIN
+ * (it has come before, or is too old to tell). */
 int webrtc_srtp_unprotect(struct webrtc_srtp *s, uint8_t *data, size_t *len);
 int webrtc_srtp_unprotect_rtcp(struct webrtc_srtp *s, uint8_t *data, size_t *len);
 
