@@ -96,7 +96,7 @@ static void update_ticking(struct webrtc_media_tx *m, ns_t now)
 void webrtc_media_rate_update(struct webrtc_media_tx *m, ns_t now)
 {
     struct cc_probe probe;
-    bps_t target, pace, least, drain;
+    bps_t target, pace, least, drain, encode;
 
     if (!m->cc) {
         return;
@@ -108,7 +108,8 @@ void webrtc_media_rate_update(struct webrtc_media_tx *m, ns_t now)
     target = cc_target(m->cc);
     least = agent_media_ip_rate(&m->packing, m->cfg->min_rate);
     m->media_rate = target > least ? target : least;
-    encoder_set_target(m->encoder, agent_media_payload_rate(&m->packing, m->media_rate), now);
+    encode = m->media_rate - part(m->media_rate, resend_share_ppm(&m->resend_share, now));
+    encoder_set_target(m->encoder, agent_media_payload_rate(&m->packing, encode), now);
     pace = part(m->media_rate, m->cfg->pacing_ppm);
     drain = queue_rate(m, now);
     pacer_set_rate(&m->pacer, pace > drain ? pace : drain, now);
@@ -136,8 +137,11 @@ static void push_back(struct webrtc_media_tx *m, const struct cc_packet *packets
 bool webrtc_media_rate_skips(struct webrtc_media_tx *m)
 {
     bps_t least = agent_media_ip_rate(&m->packing, m->cfg->min_rate);
-    int64_t every = m->cc ? pushback_skip(&m->pushback, cc_target(m->cc), least) : 0;
+    int64_t every = 0;
 
+    if (m->cc && !m->ticking) {
+        every = pushback_skip(&m->pushback, cc_target(m->cc), least);
+    }
     return every && m->offered++ % (uint64_t)every == 0;
 }
 

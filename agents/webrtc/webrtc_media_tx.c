@@ -424,6 +424,9 @@ void webrtc_media_tx_sent(struct webrtc_media_tx *m, const struct webrtc_media_o
     int32_t probe = pacer_probe_id(&m->pacer);
 
     count(m, out);
+    if (out->kind != WEBRTC_MEDIA_PADDING) {
+        resend_share_add(&m->resend_share, (int64_t)ip_bytes, out->kind == WEBRTC_MEDIA_AGAIN, now);
+    }
     m->probe_packets += probe != CC_NO_PROBE;
     if (out->kind != WEBRTC_MEDIA_PADDING) {
         record_put(m->rec, RECORD_RTP_SENT, now, out->queued, WEBRTC_MEDIA_FLOW, out->seq,

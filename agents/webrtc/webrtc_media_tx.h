@@ -9,6 +9,7 @@
 #include "agents/cc/cc.h"
 #include "agents/cc/pacer.h"
 #include "agents/cc/pushback.h"
+#include "agents/webrtc/resend_share.h"
 #include "agents/cc/tick_pacer.h"
 #include "agents/media/encoder.h"
 #include "agents/media/packetizer.h"
@@ -72,6 +73,7 @@ struct webrtc_media_tx {
     struct cc *cc; /* NULL until the first frame is due */
     struct pacer pacer;
     struct pushback pushback;
+    struct resend_share resend_share;
     bool ticking; /* tick_pacer takes pacer's place */
     struct tick_pacer tick_pacer;
     struct webrtc_sent sent;
