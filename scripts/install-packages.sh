@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-#   scripts/install-packages.sh run|test|interop|node [--check]
+#   scripts/install-packages.sh run|test|interop|node|netem [--check]
 #
 # Installs with apt what muxbed needs and this host lacks: `run` to build and run scenarios, `test`
 # also to develop, `interop` the peers that testbed/interop talks to, `node` what its WebRTC peers
-# run in (not for hosts that have node and npm from elsewhere). Says nothing when all is there.
+# run in (not for hosts that have node and npm from elsewhere); `netem` a kernel in
+# which netem can be tried anywhere (scripts/uml-run.sh). Says nothing when all is there.
 # --check only tells (status 3: something lacks).
 set -euo pipefail
 export LC_ALL=C DEBIAN_FRONTEND=noninteractive
@@ -14,7 +15,8 @@ RUN="gcc make libc6-dev pkg-config xz-utils patch ca-certificates debian-archive
     libfyaml-dev libjansson-dev libgsl-dev libsqlite3-dev libnl-3-dev libnl-route-3-dev libpcap-dev
     libxxhash-dev libsrtp2-dev libusrsctp-dev gnuplot-nox iproute2 procps util-linux"
 TEST="libcmocka-dev clang clang-format libclang-rt-dev tshark shellcheck libcap2-bin"
-INTEROP="golang-go golang-github-lucas-clemente-quic-go-dev ngtcp2-client"
+INTEROP="golang-go golang-github-lucas-clemente-quic-go-dev ngtcp2-client ngtcp2-server iperf3 openssl"
+NETEM="user-mode-linux kmod"
 
 group=${1:-}
 check=${2:-}
@@ -23,8 +25,9 @@ run) want=$RUN ;;
 test) want="$RUN $TEST" ;;
 interop) want=$INTEROP ;;
 node) want="nodejs npm" ;;
+netem) want=$NETEM ;;
 *)
-    echo "usage: scripts/install-packages.sh run|test|interop|node [--check]" >&2
+    echo "usage: scripts/install-packages.sh run|test|interop|node|netem [--check]" >&2
     exit 2
     ;;
 esac

@@ -27,6 +27,12 @@ static const struct reason reasons[] = {
     {"file-corrupt", "the file that arrived is not the one sent", "other digest",
      "report it, with the run's folder", false},
 
+    {"exec-unfinished", "a command of stack exec had to be stopped",
+     "still running at `time-limit`, or after the one that serves had ended",
+     "`log/` of the run; a `duration`, or a longer `time-limit`", false},
+    {"exec-silent", "the commands of stack exec sent nothing", "no packet left the sender",
+     "`log/` of the run; do they use `$MUXBED_REMOTE`?", false},
+
     {"driver-late", "an agent did not get to run when it wanted to",
      "99th percentile of its wake-ups more than 1 ms late", quieter, true},
     {"driver-stall", "an agent stood still", "once for 50 ms", quieter, true},

@@ -217,7 +217,12 @@ int reduce_run(const char *dir, json_t **out, struct fault *f)
     }
     rc = reduce(&r);
     if (!rc) {
-        rc = series_write(dir, &r.data, &r.delays, &r.windows);
+        struct delays drawn = r.delays;
+
+        if (r.traffic.count) { /* without media the delay to draw is that of every packet */
+            drawn.owd = r.traffic.all.owd;
+        }
+        rc = series_write(dir, &r.data, &drawn, &r.windows);
         rc = rc ? rc : traffic_write(&r.traffic, &r.data, dir);
     }
     if (rc) {

@@ -86,6 +86,7 @@ bool figures_wanted(const struct plan_results *p, const json_t *summary, enum fi
     case FIGURE_RATES: return shows(p, number, "feedback_overhead_ratio");
     case FIGURE_DELAY:
     case FIGURE_CDF:
+        return shows(p, number, "media_owd_ms_mean") || shows(p, number, "traffic_owd_ms_mean");
     case FIGURE_SENDER_QUEUE: return shows(p, number, "media_owd_ms_mean");
     case FIGURE_RECOVERY:
         return json_array_size(

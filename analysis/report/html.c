@@ -34,7 +34,8 @@ static const struct {
                       "Rates over time: IP bytes of media and data that arrived (0.5 s bins), the "
                       "target of the rate control, and the link rate (Ethernet bytes)."},
     [FIGURE_DELAY] = {"One-way delay over time",
-                      "One-way delay of media packets in the network, first transmission to "
+                      "One-way delay of media packets (stack exec: of all) in the network, first "
+                      "transmission to "
                       "complete arrival, capture to capture (0.1 s bins)."},
     [FIGURE_CDF] = {"Distribution of the one-way delay",
                     "Distribution of the media packets' one-way delay. Dotted: from application to "
@@ -272,6 +273,11 @@ static const struct {
     {"delay p99, ms", "media_owd_ms_p99", "during"},
     {"sender queue p95, ms", "media_sender_queue_ms_p95", "during"},
     {"link use, %", "link_utilisation_ratio", "during"},
+    {"throughput, Mbit/s", "traffic_throughput_bps", "whole"},
+    {"goodput, Mbit/s", "traffic_goodput_bps", "whole"},
+    {"packet delay p50, ms", "traffic_owd_ms_p50", "whole"},
+    {"packet delay p95, ms", "traffic_owd_ms_p95", "whole"},
+    {"packets lost, %", "traffic_loss_ratio", "whole"},
 };
 
 #define OVERVIEW_COLUMNS (sizeof overview / sizeof *overview)
@@ -288,15 +294,30 @@ static struct summary_value overview_value(const struct page *g, size_t cell, si
     return summary_get(g->summary, cell, overview[column].metric, window);
 }
 
+/* A column that no cell has a value for is left out: what flows there are decides. */
+static bool overview_has(const struct page *g, size_t column)
+{
+    for (size_t c = 0; c < g->p->cell_count; c++) {
+        if (overview_value(g, c, column).n) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void put_overview(struct page *g)
 {
     const struct plan_results *p = g->p;
+    bool has[OVERVIEW_COLUMNS];
 
     fputs("<h2>Key numbers</h2>\n<div class=\"scroll\"><table "
           "class=\"wide\"><tr><th>cell</th><th>valid runs</th>",
           g->f);
     for (size_t k = 0; k < OVERVIEW_COLUMNS; k++) {
-        fprintf(g->f, "<th>%s</th>", overview[k].head);
+        has[k] = overview_has(g, k);
+        if (has[k]) {
+            fprintf(g->f, "<th>%s</th>", overview[k].head);
+        }
     }
     fputs("</tr>\n", g->f);
     for (size_t c = 0; c < p->cell_count; c++) {
@@ -305,6 +326,9 @@ static void put_overview(struct page *g)
         fprintf(g->f, "</a></td><td>%zu of %zu</td>", p->cells[c].runs - p->cells[c].invalid,
                 p->cells[c].runs);
         for (size_t k = 0; k < OVERVIEW_COLUMNS; k++) {
+            if (!has[k]) {
+                continue;
+            }
             put_value(g->f, overview_value(g, c, k), catalogue_find(overview[k].metric));
         }
         fputs("</tr>\n", g->f);

@@ -4,6 +4,7 @@
 #include "analysis/report/certificates.h"
 #include "analysis/report/difference.h"
 #include "analysis/report/summary.h"
+#include "analysis/report/terminal_traffic.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -293,13 +294,27 @@ static bool any_prototype(const struct plan_results *p)
     return false;
 }
 
+static bool is_exec(const struct plan_results *p, size_t cell)
+{
+    return strcmp(plan_results_stack(p, cell), "exec") == 0;
+}
+
 static void put_cells(FILE *out, const struct plan_results *p, const json_t *summary)
 {
     int width = label_width(p);
+    bool any = p->cell_count == 0;
 
+    for (size_t c = 0; c < p->cell_count; c++) {
+        any |= !is_exec(p, c);
+    }
+    if (!any) {
+        return;
+    }
     put_header(out, width);
     for (size_t c = 0; c < p->cell_count; c++) {
-        put_cell(out, p, summary, c, width);
+        if (!is_exec(p, c)) {
+            put_cell(out, p, summary, c, width);
+        }
     }
     fputs("\nDelay, sender queue, link use and loss are those during the transfer", out);
     fputs(any_without_transfer(p, summary) ? " (else of the whole run).\n\n" : ".\n\n", out);
@@ -326,6 +341,7 @@ void terminal_print(FILE *out, const struct plan_results *p, const json_t *summa
     if (!is_one_pair(p)) {
         put_cells(out, p, summary);
     }
+    terminal_traffic_print(out, p, summary);
     put_pairs(out, p, summary);
     if (any_prototype(p)) {
         put_wrapped(out, 0, plan_results_prototype_note);

@@ -26,6 +26,15 @@ static bool netem_can(const struct plan *plan, struct message *m)
     return true;
 }
 
+static bool has_commands(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->run_count; i++) {
+        if (plan->runs[i].scenario.stack == SCENARIO_STACK_EXEC)
+            return true;
+    }
+    return false;
+}
+
 static bool works(enum run_link link, const struct plan *plan, char *message, size_t len)
 {
     struct message m;
@@ -55,7 +64,7 @@ static int choose_first(struct link_choice *c, const struct plan *plan)
     return 0;
 }
 
-int link_choice_make(struct link_choice *c, const char *wanted, const struct plan *plan)
+static int make(struct link_choice *c, const char *wanted, const struct plan *plan)
 {
     char message[256];
     struct message m;
@@ -76,4 +85,18 @@ int link_choice_make(struct link_choice *c, const char *wanted, const struct pla
         return 0;
     fprintf(stderr, "muxbed: links of kind %s do not work here: %s\n", wanted, message);
     return CMD_EXIT_HOST;
+}
+
+int link_choice_make(struct link_choice *c, const char *wanted, const struct plan *plan)
+{
+    int rc = make(c, wanted, plan);
+
+    if (!rc && c->link == RUN_LINK_SIM && has_commands(plan)) {
+        fprintf(stderr,
+                "muxbed: stack exec runs real programs, which have no virtual time (link sim: %s); "
+                "allowed: --link wire or netem\n",
+                c->why);
+        return CMD_EXIT_HOST;
+    }
+    return rc;
 }

@@ -87,6 +87,7 @@ static const char *stack_name(int64_t stack)
     switch (stack) {
     case AGENT_STACK_QUIC: return "quic";
     case AGENT_STACK_WEBRTC: return "webrtc";
+    case SCENARIO_STACK_EXEC: return "exec";
     }
     return "unknown";
 }
@@ -266,10 +267,11 @@ int manifest_write_inputs(const struct plan_run *run, const struct agent_config 
                           const struct agent_config *receiver, const char *dir)
 {
     struct scenario s = run->scenario;
-    int rc = write_conf(sender, dir, "sender.conf");
+    bool agents = s.stack != SCENARIO_STACK_EXEC;
+    int rc = agents ? write_conf(sender, dir, "sender.conf") : 0;
 
     snprintf(s.media_trace, sizeof s.media_trace, "%s", run->trace ? MANIFEST_TRACE_FILE : "");
-    if (!rc) {
+    if (!rc && agents) {
         rc = write_conf(receiver, dir, "receiver.conf");
     }
     if (!rc && run->trace) {

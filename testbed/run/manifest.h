@@ -47,8 +47,9 @@ int manifest_write(const struct manifest *m, const char *dir);
 #define MANIFEST_TRACE_FILE "media.trace"
 /* The copy of the file of rates, likewise. */
 #define MANIFEST_RATES_FILE "path.rates"
-/* Writes dir/scenario.yaml, dir/sender.conf and dir/receiver.conf, and the frame sizes and the file
- * of rates if the run uses any; the scenario then names the copies. Returns 0 or ERR_OS (errno). */
+/* Writes dir/scenario.yaml, dir/sender.conf and dir/receiver.conf (which stack exec has not), and
+ * the frame sizes and the file of rates if the run uses any; the scenario then names the copies.
+ * Returns 0 or ERR_OS (errno). */
 int manifest_write_inputs(const struct plan_run *run, const struct agent_config *sender,
                           const struct agent_config *receiver, const char *dir);
 /* Creates dir/DONE, last of all. Returns 0 or ERR_OS (errno). */

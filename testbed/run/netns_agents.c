@@ -158,7 +158,7 @@ static void last_words(struct netns_run *r, const struct netns_side *s, char *ou
     }
 }
 
-static int not_ready(struct netns_run *r, struct netns_side *s)
+int netns_agents_not_ready(struct netns_run *r, struct netns_side *s)
 {
     char words[160], how[80];
 
@@ -182,7 +182,7 @@ static int await_ready(struct netns_run *r, struct netns_side *s)
 
         n = ppoll(&p, 1, &left, NULL);
     } while (n < 0 && errno == EINTR);
-    return n > 0 && read(s->ready_fd, &byte, 1) == 1 ? 0 : not_ready(r, s);
+    return n > 0 && read(s->ready_fd, &byte, 1) == 1 ? 0 : netns_agents_not_ready(r, s);
 }
 
 int netns_agents_start(struct netns_run *r)
@@ -205,7 +205,7 @@ int netns_agents_release(struct netns_run *r)
     r->wall_offset_start = netns_clock_look(r);
     for (int i = 0; i < NETNS_SIDES; i++) {
         if (write(r->sides[i].start_fd, &r->start, sizeof r->start) != sizeof r->start) {
-            return not_ready(r, &r->sides[i]);
+            return netns_agents_not_ready(r, &r->sides[i]);
         }
     }
     return 0;
@@ -249,7 +249,7 @@ static int check_helper(struct netns_run *r, struct service *s, const struct pol
     return message_set(r->m, ERR_OS, "in the middle of the run: %.200s", cause.text);
 }
 
-static int wait_step(struct netns_run *r, ns_t until)
+int netns_agents_poll(struct netns_run *r, ns_t until)
 {
     struct service *helpers[] = {&r->wire, &r->capture};
     struct pollfd p[NETNS_SIDES + 2];
@@ -284,6 +284,24 @@ static void note_exit(struct netns_run *r, struct netns_side *s, struct manifest
     }
 }
 
+void netns_agents_progress(struct netns_run *r, ns_t now, ns_t *next)
+{
+    if (now >= *next) {
+        (void)netns_clock_look(r);
+        r->progress(r->progress_ctx, now - r->start);
+        *next = now + PROGRESS_EVERY;
+    }
+}
+
+int netns_agents_ended(struct netns_run *r, ns_t now)
+{
+    r->manifest.duration = now - r->start;
+    for (int i = 0; i < NETNS_SIDES; i++) {
+        note_exit(r, &r->sides[i], i == NETNS_SENDER ? &r->manifest.sender : &r->manifest.receiver);
+    }
+    return 0;
+}
+
 int netns_agents_wait(struct netns_run *r)
 {
     struct ending e = {.next = ns_add(r->start, limit_of(&r->run->scenario)), .signal = SIGTERM};
@@ -294,7 +312,7 @@ int netns_agents_wait(struct netns_run *r)
     while (running && !rc) {
         int before = running;
 
-        rc = wait_step(r, ns_min(progress, e.next));
+        rc = netns_agents_poll(r, ns_min(progress, e.next));
         now = realtime_mono();
         running = 0;
         for (int i = 0; i < NETNS_SIDES; i++) {
@@ -306,15 +324,7 @@ int netns_agents_wait(struct netns_run *r)
         if (running && now >= e.next) {
             escalate(r, &e, now);
         }
-        if (now >= progress) {
-            (void)netns_clock_look(r);
-            r->progress(r->progress_ctx, now - r->start);
-            progress = now + PROGRESS_EVERY;
-        }
+        netns_agents_progress(r, now, &progress);
     }
-    r->manifest.duration = now - r->start;
-    for (int i = 0; i < NETNS_SIDES && !rc; i++) {
-        note_exit(r, &r->sides[i], i == NETNS_SENDER ? &r->manifest.sender : &r->manifest.receiver);
-    }
-    return rc;
+    return rc ? rc : netns_agents_ended(r, now);
 }

@@ -45,7 +45,7 @@ static void judge_agents(struct netns_run *r)
 
         if (s->timed_out) {
             invalid(r, "agent-timeout", 1, "%s: did not end when told to", s->name);
-        } else if (outcomes[i]->exit_status) {
+        } else if (outcomes[i]->exit_status && !s->told) {
             invalid(r, "agent-exit", 1, "%s: %.140s", s->name, outcomes[i]->error);
         }
     }
@@ -158,6 +158,26 @@ static void judge_flows(struct netns_run *r)
     }
 }
 
+/* The commands of stack exec. The one that the run waits for ends by itself; it is told before its
+ * time only when the one that serves has gone. */
+static void judge_commands(struct netns_run *r)
+{
+    const struct scenario *s = &r->run->scenario;
+    int server = netns_exec_server(r);
+    ns_t told = r->sides[!server].told;
+    bool awaited = s->duration == NS_NEVER || told < ns_add(r->start, s->duration);
+
+    if (netns_exec_wanted(r)) {
+        invalid(r, "exec-unfinished", told && awaited,
+                "the %s's command was still running %.1f s later: %s", r->sides[!server].name,
+                ns_to_s(told - r->start),
+                told < ns_add(r->start, s->time_limit) ? "the one that serves had ended"
+                                                       : "time-limit");
+        invalid(r, "exec-silent", r->sides[NETNS_SENDER].capture.packets == 0,
+                "not one packet was captured at the sender");
+    }
+}
+
 static int64_t counter(struct netns_run *r, const char *role, const char *name)
 {
     const struct csv_query q = {.where = "name", .text = name, .want = "value"};
@@ -215,6 +235,7 @@ void netns_judge(struct netns_run *r)
     judge_captures(r);
     judge_wire(r);
     judge_flows(r);
+    judge_commands(r);
     judge_drivers(r);
     judge_clock(r);
 }

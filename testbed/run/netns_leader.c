@@ -106,15 +106,16 @@ static int set_up_link(struct netns_run *r)
 
 static int set_up(struct netns_run *r)
 {
+    bool exec = netns_exec_wanted(r);
     ns_t begin = realtime_mono();
     int rc = set_up_link(r);
 
     rc = rc ? rc : netns_wire_reset(r);
     rc = rc ? rc : chain_impair(r->chain, r->m);
     rc = rc ? rc : netns_capture_start(r);
-    rc = rc ? rc : netns_agents_start(r);
+    rc = rc ? rc : exec ? netns_exec_start(r) : netns_agents_start(r);
     rc = rc ? rc : chain_counters(r->chain, &r->base[0], &r->base[1], r->m);
-    rc = rc ? rc : netns_agents_release(r);
+    rc = rc ? rc : exec ? netns_exec_release(r) : netns_agents_release(r);
     r->timing.ready = r->start - begin;
     if (!rc) {
         netns_rates_start(&r->rates, &r->run->scenario, r->start);
@@ -192,7 +193,7 @@ int netns_leader(struct netns_run *r)
 
     begin_empty(r);
     rc = set_up(r);
-    rc = rc ? rc : netns_agents_wait(r);
+    rc = rc ? rc : netns_exec_wanted(r) ? netns_exec_wait(r) : netns_agents_wait(r);
     rc = rc ? rc : wind_up(r);
     release(r);
     return rc;

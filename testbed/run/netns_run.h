@@ -97,6 +97,22 @@ int netns_agents_start(struct netns_run *r);
 int netns_agents_release(struct netns_run *r);
 /* Waits for both to end, the later one not for ever; sets the manifest's duration. */
 int netns_agents_wait(struct netns_run *r);
+/* Shared with netns_exec.c: fails with what a side that ended instead of getting ready said last;
+ * waits until something of the run ends or CLOCK_MONOTONIC until, and fails when that was a helper;
+ * reports progress when it is due; notes how both sides ended. */
+int netns_agents_not_ready(struct netns_run *r, struct netns_side *s);
+int netns_agents_poll(struct netns_run *r, ns_t until);
+void netns_agents_progress(struct netns_run *r, ns_t now, ns_t *next);
+int netns_agents_ended(struct netns_run *r, ns_t now);
+
+/* netns_exec.c: the same three for the commands of stack exec; the start of the one that does not
+ * serve is the run's start. */
+bool netns_exec_wanted(const struct netns_run *r);
+/* The side whose command serves: started first, and told to stop when the other one has ended. */
+int netns_exec_server(const struct netns_run *r);
+int netns_exec_start(struct netns_run *r);
+int netns_exec_release(struct netns_run *r);
+int netns_exec_wait(struct netns_run *r);
 
 /* netns_clock.c: looks at the wall clock, and notes a step since the look before. Returns its
  * offset. */

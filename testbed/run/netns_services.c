@@ -171,7 +171,11 @@ static int open_capture(struct capturing *c, struct netns_run *r, int side)
     struct capture_live_config cfg = {
         .iface = "lan", .filter = filter, .path = path, .frame_max = FRAME_MAX};
 
-    snprintf(filter, sizeof filter, "udp port %d", NETNS_RUN_PORT);
+    if (netns_exec_wanted(r)) {
+        snprintf(filter, sizeof filter, "ip"); /* whatever the commands send each other */
+    } else {
+        snprintf(filter, sizeof filter, "udp port %d", NETNS_RUN_PORT);
+    }
     snprintf(path, sizeof path, "%s/%s.pcap", r->opt->dir, r->sides[side].name);
     if (netns_enter(chain_ns(r->chain, r->sides[side].node))) {
         return message_set(&c->m, ERR_OS, "capture: setns: %s", strerror(errno));

@@ -85,9 +85,9 @@ ns_t scenario_expected_duration(const struct scenario *s)
             start = ns_min(start, s->channels[i].start);
         }
     }
-    if (s->duration != NS_NEVER || start == NS_NEVER)
+    if (s->duration != NS_NEVER)
         return s->duration;
-    if (left <= 0)
+    if (left <= 0 || start == NS_NEVER) /* also what programs of others take: nobody knows */
         return s->time_limit;
     bits = 8.0 * (double)(file_bytes / DATA_BYTES_PER_PACKET * FRAME_BYTES_PER_PACKET) / left;
     return ns_min(ns_add(rate_schedule_end(&rates, start, bits), s->linger), s->time_limit);
@@ -145,7 +145,8 @@ void scenario_print(const struct scenario *s, FILE *out)
         print_value(s, k, out);
         previous = k;
     }
-    fputs("flows:\n", out);
+    if (s->stack != SCENARIO_STACK_EXEC)
+        fputs("flows:\n", out);
     if (s->media)
         print_flow(s, "media", "media", out);
     for (size_t i = 0; i < AGENT_CHANNELS_MAX; i++) {

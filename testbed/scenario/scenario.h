@@ -15,13 +15,18 @@
 #include <stdio.h>
 
 #define SCENARIO_NAME_MAX 64
-#define SCENARIO_TEXT_MAX 200
+#define SCENARIO_TEXT_MAX 500
 #define SCENARIO_RATE_STEPS_MAX 32
 
 struct plan_rates;
 
 enum scenario_loss { SCENARIO_LOSS_RANDOM, SCENARIO_LOSS_GILBERT_ELLIOTT };
+/* A stack that has no agent: any two commands (testbed/run/netns_exec.c). The others are of enum
+ * agent_stack. */
+#define SCENARIO_STACK_EXEC (AGENT_STACK_WEBRTC + 1)
 enum scenario_jitter { SCENARIO_JITTER_NR_BPDV, SCENARIO_JITTER_REORDER };
+
+enum scenario_serves { SCENARIO_SERVES_RECEIVER, SCENARIO_SERVES_SENDER };
 
 /* Every key of a scenario has one field here; scenario_keys.c names, bounds and documents each.
  * Values that the agents also know use the enums of agents/agent_config.h. */
@@ -52,7 +57,7 @@ struct scenario {
     ns_t back_delay, back_jitter;
     int64_t back_loss_ppm, back_duplicate_ppm;
 
-    int64_t stack; /* enum agent_stack */
+    int64_t stack; /* enum agent_stack, or SCENARIO_STACK_EXEC */
     int64_t preset, mapping, encoder;
     int64_t share_ppm, pacing_ppm;
     int64_t udp_payload_bytes;
@@ -62,6 +67,12 @@ struct scenario {
     int64_t webrtc_srtp, webrtc_sctp;
     ns_t webrtc_feedback_interval; /* NS_NEVER: adaptive */
     ns_t webrtc_pacing_burst;
+
+    /* stack exec: shell commands, and what is awaited of the one that serves */
+    char exec_sender[SCENARIO_TEXT_MAX + 1], exec_receiver[SCENARIO_TEXT_MAX + 1];
+    char exec_ready[SCENARIO_TEXT_MAX + 1], exec_option[SCENARIO_TEXT_MAX + 1];
+    ns_t exec_ready_timeout;
+    int64_t exec_serves; /* enum scenario_serves */
 
     /* flows: at most one of media and AGENT_CHANNELS_MAX of data, sender to receiver */
     bool media;

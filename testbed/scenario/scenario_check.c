@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "testbed/scenario/scenario_check.h"
+#include "testbed/scenario/exec_ready.h"
 #include "testbed/scenario/scenario_keys.h"
 
 #include <inttypes.h>
@@ -177,6 +178,37 @@ static void check_webrtc(const struct scenario *s, scenario_check_report *report
                "webrtc, where data has SCTP's own: libwebrtc, prototype");
 }
 
+static void check_exec(const struct scenario *s, bool flows, scenario_check_report *report,
+                       void *ctx)
+{
+    struct exec_ready ready;
+    bool exec = s->stack == SCENARIO_STACK_EXEC;
+
+    if (!exec && (s->exec_sender[0] || s->exec_receiver[0]))
+        report(ctx, s->exec_sender[0] ? "exec.sender" : "exec.receiver", "stack",
+               "a command needs stack exec; allowed: stack exec, or no group exec");
+    if (!exec)
+        return;
+    if (!s->exec_sender[0])
+        report(ctx, "exec.sender", "stack",
+               "exec.sender is missing: stack exec runs commands; allowed: a shell command");
+    if (!s->exec_receiver[0])
+        report(ctx, "exec.receiver", "stack",
+               "exec.receiver is missing: stack exec runs commands; allowed: a shell command");
+    if (exec_ready_parse(&ready, s->exec_ready)) {
+        char message[SCENARIO_TEXT_MAX + 200];
+
+        snprintf(message, sizeof(message), "exec.ready: \"%.60s\"; allowed: " EXEC_READY_ALLOWED,
+                 s->exec_ready);
+        report(ctx, "exec.ready", "stack", message);
+    }
+    if (flows)
+        report(ctx, "flows", "stack",
+               "stack exec has no flows of ours: its commands make the traffic; allowed: no flows");
+    if (s->step_count > 0)
+        report(ctx, "steps", "stack", "stack exec has no agents to change; allowed: no steps");
+}
+
 void scenario_check(const struct scenario *s, scenario_check_report *report, void *ctx)
 {
     bool data = false, file = false;
@@ -194,6 +226,9 @@ void scenario_check(const struct scenario *s, scenario_check_report *report, voi
     }
     if (s->stack == AGENT_STACK_WEBRTC)
         check_webrtc(s, report, ctx);
+    check_exec(s, s->media || data, report, ctx);
+    if (s->stack == SCENARIO_STACK_EXEC)
+        return;
     if (!s->media && !data)
         report(ctx, "flows", NULL,
                "there is no flow; allowed: one of kind media, one of kind data, or both");

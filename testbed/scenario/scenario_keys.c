@@ -84,8 +84,8 @@ static const struct scenario_key keys[] = {
     {ROW("path.back.duplicate", RATIO, back_duplicate_ppm, "same"), .min = 0, .max = 1000000,
      .never = "same", .help = "path.duplicate from receiver to sender"},
 
-    {ROW("stack", WORD, stack, "quic"), .words = {"quic", "webrtc"},
-     .help = "protocol stack of both agents"},
+    {ROW("stack", WORD, stack, "quic"), .words = {"quic", "webrtc", "exec"},
+     .help = "protocol stack of both agents; exec: any two commands in their place"},
     {ROW("preset", WORD, preset, "libwebrtc"),
      .words = {"libwebrtc", "prototype", "reno", "cubic", "bbr"},
      .help = "rate control: the first two ours, the others those of the QUIC library"},
@@ -119,6 +119,19 @@ static const struct scenario_key keys[] = {
      .help = "between transport-wide feedbacks; adaptive: 50 to 250 ms by bandwidth"},
     {ROW("webrtc.pacing-burst", TIME, webrtc_pacing_burst, "0s"), .min = 0, .max = NS_PER_S,
      .help = "what the pacer lets go at once, at its rate (libwebrtc: 0 or 40 ms by version)"},
+
+    {ROW("exec.sender", TEXT, exec_sender, ""), .help = "shell command in the sender's namespace"},
+    {ROW("exec.receiver", TEXT, exec_receiver, ""),
+     .help = "shell command in the receiver's namespace"},
+    {ROW("exec.serves", WORD, exec_serves, "receiver"), .words = {"receiver", "sender"},
+     .help = "whose command is started first, and told to stop (SIGTERM) when the other has ended"},
+    {ROW("exec.ready", TEXT, exec_ready, "none"),
+     .help = "what of the command that serves the other waits for: tcp:PORT or udp:PORT is open, "
+             "line:TEXT was printed, or none"},
+    {ROW("exec.ready-timeout", TIME, exec_ready_timeout, "10s"), .min = 10 * NS_PER_MS,
+     .max = 3600 * NS_PER_S, .help = "the run fails when that is not so by then"},
+    {ROW("exec.option", TEXT, exec_option, ""),
+     .help = "given to both commands as $MUXBED_OPTION, so that a grid can vary them"},
 
     {ROW("media.start", TIME, media_start, "0s"), .min = 0, .max = DAY, .help = "first frame"},
     {ROW("media.stop", TIME, media_stop, "never"), .min = 0, .max = DAY, .never = "never",

@@ -48,6 +48,12 @@ static const struct {
     {"webrtc.sctp", "pion"},
     {"webrtc.feedback-interval", "50ms"},
     {"webrtc.pacing-burst", "40ms"},
+    {"exec.sender", "ls \"a b\""},
+    {"exec.receiver", "true"},
+    {"exec.serves", "sender"},
+    {"exec.ready", "line:a: b"},
+    {"exec.ready-timeout", "20ms"},
+    {"exec.option", "x"},
     {"media.start", "1ns"},
     {"media.stop", "10s"},
     {"media.min-rate", "30kbit"},
@@ -140,6 +146,7 @@ static void assert_same(const struct scenario *a, const struct scenario *b)
 static void make_possible(struct scenario *s)
 {
     s->preset = AGENT_PRESET_PROTOTYPE; /* of those that both stacks have */
+    s->exec_sender[0] = s->exec_receiver[0] = '\0';
     for (size_t i = 0; i < AGENT_CHANNELS_MAX; i++)
         *(i % 2 ? &s->channels[i].lifetime : &s->channels[i].retransmits) = NS_NEVER;
 }
@@ -204,6 +211,12 @@ static void test_single_keys_round_trip(void **state)
         set_flows(&s, k);
         scenario_key_set(&s, scenario_key_find("media.min-rate"), "1kbit", message,
                          sizeof(message));
+        if (scenario_key_in_group(k, "exec")) { /* commands make the traffic then */
+            s = scenario_default();
+            s.stack = SCENARIO_STACK_EXEC;
+            strcpy(s.exec_sender, "a");
+            strcpy(s.exec_receiver, "b");
+        }
         scenario_key_set(&s, scenario_key_find("duration"), "100s", message, sizeof(message));
         if (!strncmp(k->name, "path.loss-", 10)) { /* neither model would lose anything */
             scenario_key_set(&s, scenario_key_find("path.loss"), "1%", message, sizeof(message));
