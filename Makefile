@@ -172,7 +172,7 @@ $(O)/quicgo: testbed/interop/quicgo/main.go
 # ---- goals ----
 
 .PHONY: all tests programs test unit nstest san smoke bench fuzz lint format clean help deps packages \
-	oom oom-tests test-browser fuzzers fuzz-coverage fuzz-coverage-report
+	oom oom-tests test-browser test-kill fuzzers fuzz-coverage fuzz-coverage-report
 
 packages:
 	@scripts/install-packages.sh test
@@ -203,6 +203,12 @@ oom-tests: $(OOM_TESTS)
 # Foreign WebRTC peers, a browser among them (testbed/interop/README.md).
 test-browser: all $(O)/testbed/interop/wrtc_test
 	@TEST_BROWSER=1 scripts/run-tests.sh --unit $(O)/testbed/interop/wrtc_test
+
+# Sweeps whose processes are killed KILLS times, in virtual and in real time (root).
+KILLS ?= 100
+test-kill: all $(O)/testbed/cmd/sweep_test $(O)/testbed/cmd/sweep_nstest
+	@KILLS=$(KILLS) scripts/run-tests.sh --unit $(O)/testbed/cmd/sweep_test \
+		--ns $(O)/testbed/cmd/sweep_nstest
 
 nstest: all $(NSTESTS)
 	@scripts/run-tests.sh --ns $(NSTESTS)
@@ -245,6 +251,7 @@ help:
 	@echo 'nstest    namespace tests only'
 	@echo 'san       the same tests under ASan and UBSan'
 	@echo 'test-browser  calls with foreign WebRTC stacks, a browser among them (chromium, node, npm)'
+	@echo 'test-kill     sweeps killed KILLS=$(KILLS) times at moments spread over them (root)'
 	@echo 'smoke     some seconds of virtual time that show that it works; no privileges, no network'
 	@echo 'bench     benchmarks, and the simulator'"'"'s speed'
 	@echo 'fuzz      run every fuzzer for FUZZ_SECONDS=$(FUZZ_SECONDS) (clang)'

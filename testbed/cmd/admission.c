@@ -55,6 +55,7 @@ bool admission_may_begin(struct admission *a, size_t running, ns_t now)
 void admission_begun(struct admission *a, size_t running, ns_t now)
 {
     a->begun = now;
+    a->reached |= running >= a->allowed;
     a->highest = running > a->highest ? running : a->highest;
 }
 
@@ -72,6 +73,7 @@ enum admission_change admission_ended(struct admission *a, ns_t begun, ns_t now,
         a->allowed = a->allowed > 0 ? a->allowed : 1;
         a->lowered = now;
         a->clean = 0;
+        a->reached = false;
         a->seen_late = true;
         return ADMISSION_FEWER;
     }
@@ -81,10 +83,11 @@ enum admission_change admission_ended(struct admission *a, ns_t begun, ns_t now,
     }
     /* Each good end allows one more at first; after a late one it takes a whole set of them. */
     a->clean++;
-    if (a->allowed >= a->most || (a->seen_late && a->clean < a->allowed))
+    if (a->allowed >= a->most || !a->reached || (a->seen_late && a->clean < a->allowed))
         return ADMISSION_SAME;
     a->allowed++;
     a->clean = 0;
+    a->reached = false;
     return ADMISSION_MORE;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* How many runs in real time a host bears at once. Every run that ended on time, with room to
- * spare, allows more; one that was late allows fewer; and a new one waits while the processors are
- * busy. Pure: told the time, and what the processors did. */
+ * spare, allows more if as many as allowed were on; one that was late allows fewer; and a new one
+ * waits while the processors are busy. Pure: told the time, and what the processors did. */
 #ifndef TESTBED_CMD_ADMISSION_H
 #define TESTBED_CMD_ADMISSION_H
 
@@ -24,6 +24,7 @@ struct admission {
     size_t allowed;  /* now */
     size_t clean;    /* runs that ended well since `allowed` changed */
     bool seen_late;
+    bool reached; /* `allowed` runs were on at once since it changed */
     ns_t lowered; /* when a late run last lowered `allowed` */
     ns_t looked, begun;
     uint64_t busy_ticks, all_ticks;

@@ -39,8 +39,12 @@ static void test_grows_and_shrinks(void **state)
     (void)state;
     admission_init(&a, 64, 2, true);
     assert_int_equal(a.allowed, 2);
-    for (int i = 0; i < 6; i++)
+    /* who has not been there does not know what there is */
+    assert_int_equal(admission_ended(&a, 0, S, false, 0), ADMISSION_SAME);
+    for (int i = 0; i < 6; i++) {
+        admission_begun(&a, a.allowed, S);
         assert_int_equal(admission_ended(&a, 0, S, false, 100 * NS_PER_US), ADMISSION_MORE);
+    }
     assert_int_equal(a.allowed, 8);
     /* nearly late: no more, no fewer */
     assert_int_equal(admission_ended(&a, 0, S, false, 900 * NS_PER_US), ADMISSION_SAME);
@@ -50,6 +54,7 @@ static void test_grows_and_shrinks(void **state)
     assert_int_equal(admission_ended(&a, 9 * S, 11 * S, true, NS_NEVER), ADMISSION_SAME);
     assert_int_equal(a.allowed, 6);
     /* from now on a whole set must do well for one more */
+    admission_begun(&a, 6, 12 * S);
     for (int i = 0; i < 5; i++)
         assert_int_equal(admission_ended(&a, 12 * S, 13 * S, false, 0), ADMISSION_SAME);
     assert_int_equal(admission_ended(&a, 12 * S, 13 * S, false, 0), ADMISSION_MORE);
@@ -109,6 +114,7 @@ static const char *const leavings[] = {"DONE",
                                        "series.rate.csv",
                                        "certificate.json",
                                        "sender.conf",
+                                       "sender.counter.csv",
                                        "sender.rtp_sent.csv",
                                        "receiver.file.csv",
                                        "testbed.link.csv",
@@ -118,16 +124,16 @@ static const char *const leavings[] = {"DONE",
 
 static void test_trim(void **state)
 {
-    static const size_t stay[] = {[KEEP_SUMMARY] = 7, [KEEP_RECORDS] = 11, [KEEP_ALL] = 13};
+    static const size_t stay[] = {[KEEP_SUMMARY] = 8, [KEEP_RECORDS] = 12, [KEEP_ALL] = 14};
     char dir[CMD_PATH_MAX];
 
     (void)state;
     make_temporary(dir);
-    for (size_t i = 0; i < 13; i++)
+    for (size_t i = 0; i < 14; i++)
         write_file(dir, leavings[i], "x");
     for (int keep = KEEP_ALL; keep >= KEEP_SUMMARY; keep--) {
         assert_int_equal(keep_trim(dir, (enum keep)keep), 0);
-        for (size_t i = 0; i < 13; i++)
+        for (size_t i = 0; i < 14; i++)
             assert_int_equal(cmd_exists(dir, leavings[i]), i < stay[keep]);
     }
     assert_int_equal(cmd_remove_tree(dir), 0);

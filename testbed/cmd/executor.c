@@ -93,8 +93,7 @@ static void ended(struct work *w, struct place *p, enum junit_outcome outcome, c
     p->row.state = index_state(outcome);
     p->row.wall_s = seconds;
     p->row.cpu_s = p->worker.cpu_s;
-    p->row.late_p99 = p->worker.late_p99;
-    p->row.late_max = p->worker.late_max;
+    run_state_lateness(p->dir, &p->row.late_p99, &p->row.late_max);
     snprintf(p->row.reason, sizeof(p->row.reason), "%s", text);
     plan_index_put(e->index, run->name, &p->row);
     junit_run(e->junit, run, outcome, seconds, text);
@@ -104,19 +103,22 @@ static void ended(struct work *w, struct place *p, enum junit_outcome outcome, c
 static void say_admission(struct work *w, enum admission_change change, const char *why)
 {
     if (change == ADMISSION_MORE)
-        progress_say(&w->progress, "admission: up to %zu runs at once, as %s was on time",
+        progress_say(&w->progress, "admission: up to %zu at once, as %s was on time",
                      w->admission.allowed, why);
     else if (change == ADMISSION_FEWER)
-        progress_say(&w->progress, "admission: no more than %zu runs at once, as %s was late",
+        progress_say(&w->progress, "admission: no more than %zu at once, as %s was late",
                      w->admission.allowed, why);
 }
 
-/* A late run that had others beside it: it is made once more, alone, at the end. */
+/* A run on a host that had too much else to do: it is made once more, alone, at the end. */
 static void put_back(struct work *w, struct place *p, const char *text)
 {
     char why[480];
 
-    snprintf(why, sizeof(why), "%zu beside it: %s", p->beside, text);
+    if (p->beside > 0)
+        snprintf(why, sizeof(why), "%zu beside it: %s", p->beside, text);
+    else
+        snprintf(why, sizeof(why), "processors %.0f %% busy: %s", 100 * w->admission.busy, text);
     progress_end(&w->progress, (size_t)(p - w->places), PROGRESS_AGAIN, why, process_now());
     cmd_remove_tree(p->dir);
     p->row.state = PLAN_INDEX_PLANNED;
@@ -131,11 +133,13 @@ static void judge_complete(struct work *w, struct place *p)
     struct run_verdict v;
     enum admission_change change;
     const char *name = p->todo->run->name;
+    ns_t p99, max;
 
     run_state_judge(p->dir, &v);
-    change = admission_ended(&w->admission, p->begun, process_now(), v.invalid && v.host,
-                             p->worker.late_p99);
-    if (v.invalid && v.host && p->beside > 0 && w->admission.controlled && !p->todo->alone)
+    run_state_lateness(p->dir, &p99, &max);
+    change = admission_ended(&w->admission, p->begun, process_now(), v.invalid && v.host, p99);
+    if (v.invalid && v.host && w->admission.controlled && !p->todo->alone &&
+        (p->beside > 0 || w->admission.busy > ADMISSION_BUSY_MAX))
         put_back(w, p, v.text);
     else
         ended(w, p, v.invalid ? JUNIT_INVALID : JUNIT_DONE, v.invalid ? v.text : "");
@@ -197,7 +201,7 @@ static int start_worker(struct work *w, struct place *p)
                                    .reduce_only = p->todo->reduce_only,
                                    .keep = e->keep};
 
-    p->worker = (struct worker){.fd = -1, .late_p99 = NS_NEVER, .late_max = NS_NEVER};
+    p->worker = (struct worker){.fd = -1};
     if (cmd_join(p->dir, e->out, p->todo->run->name) ||
         (!p->todo->reduce_only && mkdir(p->dir, 0777))) {
         snprintf(p->worker.error, sizeof(p->worker.error), "%.250s: %s", p->dir, strerror(errno));
@@ -266,8 +270,7 @@ static bool may_begin(struct work *w, ns_t now)
     if (w->admission.holding && !held && (!w->said_busy || now - w->said_busy > LOG_CPU_INTERVAL)) {
         w->said_busy = now;
         progress_say(&w->progress,
-                     "admission: %zu runs at once and no more for now, processors %.0f "
-                     "%% busy",
+                     "admission: %zu at once and no more for now, processors %.0f %% busy",
                      w->running, 100 * w->admission.busy);
     }
     return false;
@@ -349,13 +352,15 @@ static void make_all(struct work *w)
 /* ---- what is to be made ---- */
 
 /* A complete run from before: it counts, and its row is as its folder. */
-static void keep_run(struct work *w, const struct plan_run *run, const struct run_verdict *v)
+static void keep_run(struct work *w, const struct plan_run *run, const char *dir,
+                     const struct run_verdict *v)
 {
     struct executor *e = w->e;
     struct plan_index_row row;
 
     plan_index_get(e->index, run->name, &row);
     row.state = v->invalid ? PLAN_INDEX_INVALID : PLAN_INDEX_COMPLETE;
+    run_state_lateness(dir, &row.late_p99, &row.late_max);
     snprintf(row.reason, sizeof(row.reason), "%s", v->text);
     plan_index_put(e->index, run->name, &row);
     junit_run(e->junit, run, v->invalid ? JUNIT_INVALID : JUNIT_DONE, row.wall_s, v->text);
@@ -394,7 +399,7 @@ static bool is_to_do(struct work *w, const struct plan_run *run, bool *reduce_on
     }
     /* The last thing done to a run is to trim it, so that may be missing. */
     keep_trim(dir, w->e->keep);
-    keep_run(w, run, &v);
+    keep_run(w, run, dir, &v);
     return false;
 }
 
@@ -448,7 +453,7 @@ static void say_admission_sum(struct work *w)
 
     if (a->controlled && a->highest > 0)
         progress_say(&w->progress,
-                     "admission: at most %zu runs at once of %zu asked for; %llu late, %zu of them "
+                     "admission: at most %zu at once of %zu asked for; %llu late, %zu of them "
                      "made again alone; held back %llu times by busy processors",
                      a->highest, a->most, (unsigned long long)a->late, w->alone_count,
                      (unsigned long long)a->held);

@@ -285,6 +285,24 @@ static void test_invalid_manifests(void **state)
     assert_int_equal(cmd_remove_tree(dir), 0);
 }
 
+static void test_lateness(void **state)
+{
+    char dir[CMD_PATH_MAX];
+    ns_t p99, max;
+
+    (void)state;
+    make_temporary(dir);
+    run_state_lateness(dir, &p99, &max);
+    assert_true(p99 == NS_NEVER && max == NS_NEVER);
+    write_file(dir, "receiver.counter.csv",
+               "name,value\ndriver-late-p99-ns,1500\ndriver-late-max-ns,70000\n");
+    write_file(dir, "testbed.counter.csv", "name,value\nwire-late-p99-ns,2500\n");
+    run_state_lateness(dir, &p99, &max);
+    assert_int_equal(p99, 2500);
+    assert_int_equal(max, 70000);
+    assert_int_equal(cmd_remove_tree(dir), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -292,6 +310,7 @@ int main(void)
         cmocka_unit_test(test_invalid),           cmocka_unit_test(test_run_folder_exists),
         cmocka_unit_test(test_interrupt),         cmocka_unit_test(test_spawn),
         cmocka_unit_test(test_invalid_manifests), cmocka_unit_test(test_resume),
+        cmocka_unit_test(test_lateness),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,11 +14,13 @@
 static const char *const names[] = {
     [KEEP_SUMMARY] = "summary", [KEEP_RECORDS] = "records", [KEEP_ALL] = "all"};
 
-/* The files of a run by the level from which on they stay. What is in no row always stays. */
+/* The files of a run by the level from which on they stay: the first row that fits counts. What is
+ * in no row always stays. */
 static const struct {
     const char *pattern;
     enum keep from;
 } files[] = {
+    {"*.counter.csv", KEEP_SUMMARY}, /* a few lines, how late the run was among them */
     {"*.pcap", KEEP_ALL},
     {"*.sqlog", KEEP_ALL},
     {"sender.*.csv", KEEP_RECORDS},
@@ -46,8 +48,8 @@ int keep_parse(enum keep *keep, const char *word)
 static bool goes(const char *name, enum keep keep)
 {
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-        if (keep < files[i].from && !fnmatch(files[i].pattern, name, 0))
-            return true;
+        if (!fnmatch(files[i].pattern, name, 0))
+            return keep < files[i].from;
     }
     return false;
 }

@@ -111,7 +111,8 @@ double progress_end(struct progress *p, size_t place, enum progress_outcome outc
                                         [PROGRESS_INVALID] = "invalid",
                                         [PROGRESS_FAILED] = "failed",
                                         [PROGRESS_INTERRUPTED] = "interrupted",
-                                        [PROGRESS_AGAIN] = "late, will be made again alone"};
+                                        [PROGRESS_AGAIN] =
+                                            "spoilt by the host, will be made again alone"};
     struct progress_running *r = &p->running[place];
     double seconds = ns_to_s(now - r->started);
     char line[700];

@@ -3,6 +3,7 @@
 
 #include "agents/record/reason.h"
 #include "testbed/cmd/cmd.h"
+#include "testbed/run/csv_look.h"
 
 #include <jansson.h>
 #include <string.h>
@@ -59,4 +60,30 @@ void run_state_judge(const char *dir, struct run_verdict *v)
                  doc ? "has no list \"invalid\"" : error.text);
     }
     json_decref(doc);
+}
+
+static void take_counter(const char *path, const char *name, ns_t *worst)
+{
+    const struct csv_query q = {.where = "name", .text = name, .want = "value"};
+    int64_t v = 0;
+
+    if (csv_look(path, &q, &v) > 0 && (*worst == NS_NEVER || v > *worst))
+        *worst = v;
+}
+
+void run_state_lateness(const char *dir, ns_t *p99, ns_t *max)
+{
+    static const char *const files[] = {"sender.counter.csv", "receiver.counter.csv",
+                                        "testbed.counter.csv"};
+    char path[CMD_PATH_MAX];
+
+    *p99 = *max = NS_NEVER;
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        if (cmd_join(path, dir, files[i]))
+            continue;
+        take_counter(path, "driver-late-p99-ns", p99);
+        take_counter(path, "driver-late-max-ns", max);
+        take_counter(path, "wire-late-p99-ns", p99);
+        take_counter(path, "wire-late-max-ns", max);
+    }
 }

@@ -3,6 +3,8 @@
 #ifndef TESTBED_CMD_RUN_STATE_H
 #define TESTBED_CMD_RUN_STATE_H
 
+#include "agents/base/ns.h"
+
 #include <stdbool.h>
 
 enum run_state {
@@ -25,5 +27,8 @@ enum run_state run_state_of(const char *dir);
 /* Judges a run by its metrics.json or, without one, its manifest.json; one that cannot be read is
  * invalid. */
 void run_state_judge(const char *dir, struct run_verdict *v);
+/* How late the latest of the run's agents and its delay line was, by the counters in its folder;
+ * NS_NEVER where nothing was measured, as in virtual time. */
+void run_state_lateness(const char *dir, ns_t *p99, ns_t *max);
 
 #endif

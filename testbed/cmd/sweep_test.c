@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #define ARGS_MAX 16
-#define KILLS 4
+#define KILLS 3
 
 /* 24 runs: enough to be a sweep, each over in some tens of milliseconds. */
 static const char scenario[] = "name: little\n"
@@ -209,9 +209,9 @@ static size_t count_done(const struct fixture *x, const char *out)
     return n;
 }
 
-/* Starts the sweep and sends a signal once so many runs are complete. */
+/* Starts the sweep and sends a signal wait_ms after so many runs are complete. */
 static struct outcome end_sweep(const struct fixture *x, const char *out, size_t done, int number,
-                                const char *const *more)
+                                size_t wait_ms, const char *const *more)
 {
     struct command c = sweep(x, out, more);
     FILE *stdout_file = tmpfile(), *stderr_file = tmpfile();
@@ -222,30 +222,46 @@ static struct outcome end_sweep(const struct fixture *x, const char *out, size_t
     assert_true(pid > 0);
     for (int i = 0; i < 20000 && count_done(x, out) < done; i++)
         poll(NULL, 0, 2);
+    poll(NULL, 0, (int)wait_ms);
     kill(pid, number);
     return finish_child(pid, stdout_file, stderr_file);
 }
 
-/* SIGKILL again and again, and each time a little further: no run lost, none twice. */
+/* How often to kill: a few times, or as KILLS says (make test-kill). */
+static size_t wanted_kills(void)
+{
+    const char *given = getenv("KILLS");
+
+    return given ? (size_t)atoi(given) : KILLS;
+}
+
+/* SIGKILL again and again, each time a little further in, until all is there: no run lost, none
+ * twice. Then the next sweep, until it has been often enough. */
 static void test_kill(void **state)
 {
     static const char *const resume[] = {"--resume", NULL};
     const struct fixture *x = need(state);
-    char out[CMD_PATH_MAX], *log;
+    size_t kills = wanted_kills();
+    char out[CMD_PATH_MAX], name[40], *log;
     struct outcome o;
 
-    place(x, "killed", out);
-    for (size_t i = 0; i < KILLS; i++) {
-        o = end_sweep(x, out, 5 * i, SIGKILL, i ? resume : NULL);
+    for (size_t i = 0; i < kills; i++) {
+        size_t round = i % KILLS;
+
+        snprintf(name, sizeof(name), "killed %zu", i / KILLS);
+        place(x, name, out);
+        /* where in a run it strikes differs from sweep to sweep */
+        o = end_sweep(x, out, 5 * round, SIGKILL, i / KILLS * 3, round ? resume : NULL);
         assert_int_equal(o.status, 128 + SIGKILL);
+        if (round < KILLS - 1 && i + 1 < kills)
+            continue;
+        o = run_sweep(x, out, resume);
+        if (o.status)
+            print_error("%s", o.err);
+        assert_int_equal(o.status, 0);
+        assert_int_equal(count_done(x, out), 24);
+        same_summary(x, out);
     }
-    assert_true(count_done(x, out) < 24);
-    o = run_sweep(x, out, resume);
-    if (o.status)
-        print_error("%s", o.err);
-    assert_int_equal(o.status, 0);
-    assert_int_equal(count_done(x, out), 24);
-    same_summary(x, out);
     log = contents(out, "sweep.log");
     assert_non_null(strstr(log, "of 24 runs are there already"));
     free(log);
@@ -265,7 +281,7 @@ static void test_interrupt(void **state)
     struct outcome o;
 
     place(x, "interrupted", out);
-    o = end_sweep(x, out, 3, SIGINT, NULL);
+    o = end_sweep(x, out, 3, SIGINT, 0, NULL);
     assert_int_equal(o.status, CMD_EXIT_INTERRUPTED);
     snprintf(command, sizeof(command), "go on with: muxbed %s --link sim --resume --out %s\n",
              x->file, out);

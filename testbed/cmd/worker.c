@@ -4,7 +4,6 @@
 #include "agents/base/err.h"
 #include "testbed/cmd/cmd.h"
 #include "testbed/cmd/process.h"
-#include "testbed/run/csv_look.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,8 +17,8 @@
 
 /* One message from a worker to us; smaller than PIPE_BUF, so it arrives whole. */
 struct note {
-    enum { NOTE_TIME, NOTE_LATE, NOTE_ERROR } kind;
-    ns_t run_time, late_p99, late_max;
+    enum { NOTE_TIME, NOTE_ERROR } kind;
+    ns_t run_time;
     char text[400];
 };
 
@@ -34,36 +33,6 @@ static void say(int fd, const struct note *note)
 static void say_time(void *ctx, ns_t run_time)
 {
     say(*(const int *)ctx, &(struct note){.kind = NOTE_TIME, .run_time = run_time});
-}
-
-static ns_t latest(const struct worker_job *job, const char *const *counters)
-{
-    static const char *const roles[] = {"sender", "receiver", "testbed"};
-    char path[CMD_PATH_MAX], name[64];
-    ns_t worst = NS_NEVER;
-
-    for (size_t r = 0; r < 3; r++) {
-        snprintf(name, sizeof(name), "%s.counter.csv", roles[r]);
-        for (size_t c = 0; counters[c] && !cmd_join(path, job->dir, name); c++) {
-            const struct csv_query q = {.where = "name", .text = counters[c], .want = "value"};
-            int64_t v = 0;
-
-            if (csv_look(path, &q, &v) > 0 && (worst == NS_NEVER || v > worst))
-                worst = v;
-        }
-    }
-    return worst;
-}
-
-/* How late the run's processes were, before the records may go. */
-static void say_lateness(const struct worker_job *job, int fd)
-{
-    static const char *const p99[] = {"driver-late-p99-ns", "wire-late-p99-ns", NULL};
-    static const char *const max[] = {"driver-late-max-ns", "wire-late-max-ns", NULL};
-
-    if (job->link != RUN_LINK_SIM)
-        say(fd, &(struct note){
-                    .kind = NOTE_LATE, .late_p99 = latest(job, p99), .late_max = latest(job, max)});
 }
 
 /* In our own process group, so that who ends us ends it. */
@@ -119,7 +88,6 @@ static int work(const struct worker_job *job, int fd)
         say(fd, &error);
         return 1;
     }
-    say_lateness(job, fd);
     status = reduce(job);
     if (status) {
         snprintf(error.text, sizeof(error.text), "analyze reduce ended with status %d", status);
@@ -140,7 +108,7 @@ int worker_start(struct worker *w, const struct worker_job *job, const sigset_t 
     pid_t parent = getpid();
     int fds[2];
 
-    *w = (struct worker){.fd = -1, .late_p99 = NS_NEVER, .late_max = NS_NEVER};
+    *w = (struct worker){.fd = -1};
     if (pipe2(fds, O_CLOEXEC)) {
         snprintf(w->error, sizeof(w->error), "pipe: %s", strerror(errno));
         return ERR_OS;
@@ -173,9 +141,6 @@ void worker_read(struct worker *w)
         w->fd = -1;
     } else if (note.kind == NOTE_TIME) {
         w->run_time = note.run_time;
-    } else if (note.kind == NOTE_LATE) {
-        w->late_p99 = note.late_p99;
-        w->late_max = note.late_max;
     } else {
         snprintf(w->error, sizeof(w->error), "%.399s", note.text);
     }

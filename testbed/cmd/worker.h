@@ -26,11 +26,10 @@ struct worker {
     pid_t pid; /* 0: none */
     int fd;    /* where it speaks, to be polled for input; -1: it has said all */
     ns_t run_time;
-    ns_t late_p99, late_max; /* NS_NEVER: not measured */
-    ns_t told;               /* when it was asked to end; 0: it was not */
-    double cpu_s;            /* of all its processes, once it has ended */
-    int status;              /* exit status or 128 + signal, once it has ended */
-    char error[400];         /* what went wrong, or empty */
+    ns_t told;       /* when it was asked to end; 0: it was not */
+    double cpu_s;    /* of all its processes, once it has ended */
+    int status;      /* exit status or 128 + signal, once it has ended */
+    char error[400]; /* what went wrong, or empty */
 };
 
 /* Starts it; mask is the signal mask it shall have. Returns 0, or ERR_OS with w->error set. */

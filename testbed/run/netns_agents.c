@@ -100,7 +100,8 @@ static int launch(struct netns_run *r, struct netns_side *s, const char *program
         netns_run_path(r, trace, MANIFEST_TRACE_FILE, "")) {
         return ERR_LIMIT;
     }
-    if (r->run->scenario.stack == AGENT_STACK_QUIC) { /* others have nothing to say in it */
+    if (!r->opt->lean &&
+        r->run->scenario.stack == AGENT_STACK_QUIC) { /* others have nothing to say in it */
         argv[argc++] = "--qlog";
         argv[argc++] = qlog;
     }
