@@ -1,7 +1,29 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/ingest/capture.h"
 
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+
+/* As a file, as runs have them. */
+static void read_file(const struct capture_hosts *hosts, const uint8_t *data, size_t len)
+{
+    int fd = memfd_create("capture", 0);
+    char path[40];
+    struct capture c;
+    struct fault f;
+
+    if (fd < 0 || write(fd, data, len) != (ssize_t)len) {
+        __builtin_trap();
+    }
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    if (capture_read(&c, path, hosts, &f) == 0) {
+        capture_fini(&c);
+    }
+    close(fd);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
@@ -11,7 +33,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     };
     struct capture c;
     struct fault f;
-    FILE *stream = len ? fmemopen((void *)(uintptr_t)data, len, "r") : NULL;
+    FILE *stream;
+
+    read_file(&hosts, data, len);
+    stream = len ? fmemopen((void *)(uintptr_t)data, len, "r") : NULL;
 
     if (stream && capture_parse(&c, stream, &hosts, "fuzz", &f) == 0) {
         capture_fini(&c);

@@ -2,6 +2,7 @@
 #include "analysis/ingest/table.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -29,31 +30,50 @@ static void read_file(enum record_kind kind, const uint8_t *data, size_t len)
     close(fd);
 }
 
-/* The first byte chooses the kind, and by its top bit whether the rest is a file as well. What
- * parses is whole, and so is what is left of a cut file. */
+/* The kind of the name on the first line: names stay when kinds are added. */
+static enum record_kind kind_of(const uint8_t *name, size_t len)
+{
+    for (int k = 0; k < RECORD_KINDS; k++) {
+        if (strlen(record_schemas[k].name) == len && !memcmp(record_schemas[k].name, name, len)) {
+            return (enum record_kind)k;
+        }
+    }
+    return (enum record_kind)(len ? name[0] % RECORD_KINDS : 0);
+}
+
+/* The first line names the kind; with '*' behind it the rest is a file as well. What parses is
+ * whole, and so is what is left of a cut file. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
+    const uint8_t *end = len ? memchr(data, '\n', len) : NULL;
+    size_t name_len, whole;
+    enum record_kind kind;
     struct table t;
     struct fault f;
-    size_t whole;
+    bool file;
 
-    if (!len) {
+    if (!end) {
         return 0;
     }
-    if (data[0] & 0x80) {
-        read_file(data[0] % RECORD_KINDS, data + 1, len - 1);
+    name_len = (size_t)(end - data);
+    file = name_len && end[-1] == '*';
+    kind = kind_of(data, name_len - file);
+    data += name_len + 1;
+    len -= name_len + 1;
+    if (file) {
+        read_file(kind, data, len);
     }
-    whole = table_whole_bytes(data[0] % RECORD_KINDS, data + 1, len - 1);
-    if (whole > len - 1 || (whole < len - 1 && whole > 0 && data[whole] != '\n')) {
+    whole = table_whole_bytes(kind, data, len);
+    if (whole > len || (whole < len && whole > 0 && data[whole - 1] != '\n')) {
         __builtin_trap();
     }
-    if (table_parse(&t, data[0] % RECORD_KINDS, "fuzz", data + 1, len - 1, &f) == 0) {
+    if (table_parse(&t, kind, "fuzz", data, len, &f) == 0) {
         for (size_t c = 0; c < t.columns && t.rows; c++) {
             if (!table_column(&t, t.schema->columns[c])) {
                 __builtin_trap();
             }
         }
-        if (whole != len - 1) {
+        if (whole != len) {
             __builtin_trap();
         }
         table_fini(&t);
