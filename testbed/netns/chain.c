@@ -256,20 +256,30 @@ static int list_node(struct chain *c, enum topology_node node, struct qdisc *lis
     return n;
 }
 
-static int find_kind(struct chain *c, enum topology_node router, const char *kind,
+/* Whether this is the tbf that shapes what a router sends, not one that somebody has put elsewhere.
+ */
+static bool is_shaper(const struct chain *c, enum topology_node node, const struct qdisc *q)
+{
+    int i = topology_iface(&c->topo, node, "wan");
+
+    return i >= 0 && c->ifindex[i] == q->ifindex && !strcmp(q->kind, "tbf");
+}
+
+/* The qdisc of that kind on an interface of a node; all 0 when somebody has taken it away. */
+static int find_kind(struct chain *c, enum topology_node node, const char *iface, const char *kind,
                      struct qdisc *out, struct message *m)
 {
     struct qdisc list[QDISCS_MAX];
-    int n = list_node(c, router, list, m);
+    int n = list_node(c, node, list, m), at_iface = topology_iface(&c->topo, node, iface);
 
-    for (int i = 0; i < n; i++) {
-        if (!strcmp(list[i].kind, kind)) {
+    *out = (struct qdisc){0};
+    for (int i = 0; i < n && at_iface >= 0; i++) {
+        if (list[i].ifindex == c->ifindex[at_iface] && !strcmp(list[i].kind, kind)) {
             *out = list[i];
             return 0;
         }
     }
-    return n < 0 ? n
-                 : message_set(m, ERR_OS, "%s: its %s is gone", topology_node_name(router), kind);
+    return n < 0 ? n : 0;
 }
 
 static int link_counters(struct chain *c, enum topology_direction d, struct chain_link *out,
@@ -278,7 +288,7 @@ static int link_counters(struct chain *c, enum topology_direction d, struct chai
     static const enum topology_node routers[TOPOLOGY_DIRECTIONS] = {
         [TOPOLOGY_FORWARD] = TOPOLOGY_ROUTER1, [TOPOLOGY_BACKWARD] = TOPOLOGY_ROUTER2};
     struct qdisc tbf, netem;
-    int rc = find_kind(c, routers[d], "tbf", &tbf, m);
+    int rc = find_kind(c, routers[d], "wan", "tbf", &tbf, m);
 
     if (rc) {
         return rc;
@@ -291,7 +301,7 @@ static int link_counters(struct chain *c, enum topology_direction d, struct chai
         .backlog_packets = tbf.backlog_packets,
     };
     if (c->topo.ifaces[topology_iface(&c->topo, routers[!d], "lan")].netem) {
-        rc = find_kind(c, routers[!d], "netem", &netem, m);
+        rc = find_kind(c, routers[!d], "lan", "netem", &netem, m);
         out->delayed_packets = rc ? 0 : netem.sent_packets;
         out->delayed_bytes = rc ? 0 : netem.sent_bytes;
     }
@@ -320,7 +330,7 @@ static void count_drops(const struct chain *c, enum topology_node node, const st
     enum topology_direction d = delayed_by(node);
     uint64_t asked, unexpected = q->drops;
 
-    if (!strcmp(q->kind, "tbf")) {
+    if (is_shaper(c, node, q)) {
         return;
     }
     if (!strcmp(q->kind, "netem")) {

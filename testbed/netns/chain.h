@@ -47,7 +47,8 @@ void chain_down(struct chain *c);
 const struct topology *chain_topology(const struct chain *c);
 /* The node's namespace; owned by the chain. */
 int chain_ns(const struct chain *c, enum topology_node node);
-/* forward is what router 1 sends to router 2. Returns 0 or ERR_OS with the cause. */
+/* forward is what router 1 sends to router 2; all 0 where somebody has taken the shaper away.
+ * Returns 0 or ERR_OS with the cause. */
 int chain_counters(struct chain *c, struct chain_link *forward, struct chain_link *backward,
                    struct message *m);
 int chain_losses(struct chain *c, struct chain_losses *out, struct message *m);
