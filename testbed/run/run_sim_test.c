@@ -8,6 +8,7 @@
 #include "testbed/topology/shape.h"
 
 #include <dirent.h>
+#include <inttypes.h>
 #include <jansson.h>
 #include <stdarg.h>
 #include <setjmp.h>
@@ -215,13 +216,22 @@ static void leaves_no_qlog_of_webrtc(void **state)
 static void link_counters_agree_with_captures(void **state)
 {
     struct plan_run r = make_run(3);
-    int64_t forward[8], backward[8], captured[2];
+    int64_t forward[8], backward[8], captured[2], copies[2];
     size_t len;
 
     (void)state;
     r.scenario.path_loss = 0.01;
+    r.scenario.path_jitter = 2 * NS_PER_MS;
+    r.scenario.path_duplicate_ppm = 20000;
     run_well(&r, dirs[0], false);
-    char *text = slurp(dirs[0], "testbed.link.csv", &len);
+    char *text = slurp(dirs[0], "testbed.counter.csv", &len);
+    assert_int_equal(sscanf(text,
+                            "name,value\nlink-duplicated-forward,%" SCNd64
+                            "\nlink-duplicated-backward,%" SCNd64,
+                            &copies[0], &copies[1]),
+                     2);
+    free(text);
+    text = slurp(dirs[0], "testbed.link.csv", &len);
     const char *lines[2] = {strstr(text, "\nforward,"), strstr(text, "\nbackward,")};
     for (int i = 0; i < 2; i++) {
         int64_t *v = i ? backward : forward;
@@ -232,8 +242,9 @@ static void link_counters_agree_with_captures(void **state)
             v[k] = strtoll(p + 1, &end, 10);
             p = end;
         }
-        assert_int_equal(v[1], v[3] + v[5] + v[6]); /* in = out + drops: nothing stays inside */
-        assert_true(v[6] > 0);
+        /* in and copies = out and drops: nothing stays inside */
+        assert_int_equal(v[1] + copies[i], v[3] + v[5] + v[6]);
+        assert_true(v[6] > 0 && copies[i] > 0);
         assert_true(v[7] <= scenario_queue_bytes(&r.scenario));
     }
     free(text);
@@ -276,7 +287,18 @@ static void equal_folders(int64_t stack)
     struct plan_run one = make_run(1), two = make_run(2);
     int files;
 
-    one.scenario.stack = two.scenario.stack = stack;
+    for (int i = 0; i < 2; i++) {
+        struct scenario *s = i ? &two.scenario : &one.scenario;
+
+        s->stack = stack;
+        s->path_jitter = NS_PER_MS;
+        s->path_jitter_model = SCENARIO_JITTER_REORDER;
+        s->path_loss_model = SCENARIO_LOSS_GILBERT_ELLIOTT;
+        s->path_loss_to_bad_ppm = 3000;
+        s->path_loss_to_good_ppm = 300000;
+        s->path_duplicate_ppm = 10000;
+        s->back_delay = 15 * NS_PER_MS;
+    }
     run_well(&one, dirs[0], true);
     run_well(&two, dirs[1], true);
     run_well(&one, dirs[2], true);
