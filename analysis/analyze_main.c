@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* build/analyze: reduces run folders and reports on plans. */
 #include "analysis/metrics/reduce.h"
+#include "analysis/report/agreement.h"
 #include "analysis/report/report.h"
 
 #include <argp.h>
@@ -11,17 +12,33 @@
 #include <unistd.h>
 
 #define PATH_BYTES 4096
-#define EXIT_EXPECT 1 /* an expectation of the plan does not hold */
+#define EXIT_EXPECT 1 /* an expectation of the plan does not hold, a metric is outside its band */
 #define EXIT_USAGE 2
 #define EXIT_RUNS 4 /* runs that are invalid or cannot be read */
 /* The templates lie in analysis/plots of the checkout that the program was built in. */
 #define TEMPLATES "analysis/plots"
 #define TEMPLATES_LEVELS 4
 
-enum { OPTION_JSON = 256, OPTION_AGAIN, OPTION_NO_PLOTS, OPTION_TEMPLATES };
+#define METRICS_MAX 64
+
+enum {
+    OPTION_JSON = 256,
+    OPTION_AGAIN,
+    OPTION_NO_PLOTS,
+    OPTION_TEMPLATES,
+    OPTION_ALL,
+    OPTION_STRICT,
+    OPTION_METRIC,
+    OPTION_RUNS_MIN,
+    OPTION_JUNIT,
+    OPTION_NAME,
+};
 
 struct arguments {
     struct report_options report;
+    struct agreement_options agree;
+    const char *metrics[METRICS_MAX + 1];
+    size_t metric_count;
     char **words; /* command and folders */
     int count;
     bool plots;
@@ -33,8 +50,35 @@ static const struct argp_option options[] = {
     {"again", OPTION_AGAIN, NULL, 0, "report: reduce also the runs that have been reduced", 0},
     {"no-plots", OPTION_NO_PLOTS, NULL, 0, "report: draw nothing", 0},
     {"templates", OPTION_TEMPLATES, "DIR", 0, "report: folder of the plots' templates", 0},
+    {"all", OPTION_ALL, NULL, 0, "agree: show also metrics without a band", 0},
+    {"strict", OPTION_STRICT, NULL, 0, "agree: what scatters too much to tell is outside", 0},
+    {"metric", OPTION_METRIC, "NAME:WINDOW", 0, "agree: compare only this (may be repeated)", 0},
+    {"runs-min", OPTION_RUNS_MIN, "N", 0, "agree: valid runs that a cell needs (5)", 0},
+    {"junit", OPTION_JUNIT, "FILE", 0, "agree: write the outcome as JUnit XML", 0},
+    {"name", OPTION_NAME, "NAME", 0, "agree: what to call it there", 0},
     {0},
 };
+
+static void add_metric(struct arguments *a, const char *value, struct argp_state *state)
+{
+    if (a->metric_count == METRICS_MAX) {
+        argp_error(state, "more than %d times --metric", METRICS_MAX);
+        return;
+    }
+    a->metrics[a->metric_count++] = value;
+    a->agree.only = a->metrics;
+}
+
+static void set_runs_min(struct arguments *a, const char *value, struct argp_state *state)
+{
+    char *end;
+    long n = strtol(value, &end, 10);
+
+    if (*end || end == value || n < 1 || n > 1000) {
+        argp_error(state, "--runs-min %s: allowed: 1 to 1000", value);
+    }
+    a->agree.runs_min = (size_t)n;
+}
 
 static error_t parse(int key, char *value, struct argp_state *state)
 {
@@ -46,6 +90,12 @@ static error_t parse(int key, char *value, struct argp_state *state)
     case OPTION_AGAIN: a->report.again = true; return 0;
     case OPTION_NO_PLOTS: a->plots = false; return 0;
     case OPTION_TEMPLATES: a->report.templates = value; return 0;
+    case OPTION_ALL: a->agree.all = true; return 0;
+    case OPTION_STRICT: a->agree.strict = true; return 0;
+    case OPTION_METRIC: add_metric(a, value, state); return 0;
+    case OPTION_RUNS_MIN: set_runs_min(a, value, state); return 0;
+    case OPTION_JUNIT: a->agree.junit = value; return 0;
+    case OPTION_NAME: a->agree.name = value; return 0;
     case ARGP_KEY_ARGS:
         a->words = state->argv + state->next;
         a->count = state->argc - state->next;
@@ -57,12 +107,14 @@ static error_t parse(int key, char *value, struct argp_state *state)
 static const struct argp parser = {
     .options = options,
     .parser = parse,
-    .args_doc = "reduce RUNDIR...\nreport PLANDIR",
+    .args_doc = "reduce RUNDIR...\nreport PLANDIR\nagree PLANDIR PLANDIR",
     .doc = "reduce: writes metrics.json and the series of each run folder.\n"
            "report: writes summary.json, summary.csv, plots and report.html of a plan's folder, "
-           "reducing first what has not been, and prints a table.\v"
-           "Exit status: 0 all well, 1 an expectation of the plan does not hold, 2 usage, 4 runs "
-           "that are invalid or cannot be read.",
+           "reducing first what has not been, and prints a table.\n"
+           "agree: compares the medians of two plans of one scenario, on two kinds of link, with "
+           "the bands within which links agree.\v"
+           "Exit status: 0 all well, 1 an expectation of the plan does not hold or a metric is "
+           "outside its band, 2 usage, 4 runs that are invalid, too few, or cannot be read.",
 };
 
 /* Looks for the templates below $MUXBED_ROOT and above the program. Returns whether they are there.
@@ -135,9 +187,23 @@ static int report(struct arguments *a)
     return invalid ? EXIT_RUNS : unmet ? EXIT_EXPECT : EXIT_SUCCESS;
 }
 
+static int agree(struct arguments *a)
+{
+    struct fault f;
+    int outside;
+
+    a->agree.quiet = a->report.quiet;
+    outside = agreement_make(a->words[1], a->words[2], &a->agree, stdout, &f);
+    if (outside < 0) {
+        fprintf(stderr, "analyze: %s\n", f.text);
+        return EXIT_RUNS;
+    }
+    return outside ? EXIT_EXPECT : EXIT_SUCCESS;
+}
+
 int main(int argc, char **argv)
 {
-    struct arguments a = {.plots = true};
+    struct arguments a = {.plots = true, .agree.runs_min = AGREEMENT_RUNS_MIN};
 
     argp_err_exit_status = EXIT_USAGE;
     if (argp_parse(&parser, argc, argv, 0, NULL, &a)) {
@@ -148,6 +214,9 @@ int main(int argc, char **argv)
     }
     if (a.count == 2 && strcmp(a.words[0], "report") == 0) {
         return report(&a);
+    }
+    if (a.count == 3 && strcmp(a.words[0], "agree") == 0) {
+        return agree(&a);
     }
     argp_help(&parser, stderr, ARGP_HELP_USAGE | ARGP_HELP_SEE, argv[0]);
     return EXIT_USAGE;

@@ -199,6 +199,27 @@ static void put_label(char *out, size_t *used, const char *key, const json_t *va
     *used += n < 0 ? 0 : (size_t)n;
 }
 
+/* "5", or "0.6-2.5" where the rate changes in the run; Mbit/s. */
+static void print_rate(char *out, size_t len, const json_t *doc, double rate)
+{
+    double least = rate, most = rate;
+    json_t *step;
+    size_t i;
+
+    json_array_foreach(json_object_get(doc, "link_rate"), i, step)
+    {
+        double v = json_number_value(json_object_get(step, "bps"));
+
+        least = v < least ? v : least;
+        most = v > most ? v : most;
+    }
+    if (least < most) {
+        snprintf(out, len, "%.3g-%.3g", least / 1e6, most / 1e6);
+    } else {
+        snprintf(out, len, "%g", rate / 1e6);
+    }
+}
+
 /* The values of the grid's keys; without a grid the stack and the path. */
 static void label_of(char *out, const json_t *doc, const json_t *params)
 {
@@ -215,9 +236,11 @@ static void label_of(char *out, const json_t *doc, const json_t *params)
         }
     }
     if (used == 0 && json_object_get(params, "stack")) {
-        snprintf(out, PLAN_LABEL_MAX, "%s %g Mbit/s %g ms",
-                 json_string_value(json_object_get(params, "stack")),
-                 json_number_value(json_object_get(params, "rate_bps")) / 1e6,
+        char rate[40];
+
+        print_rate(rate, sizeof rate, doc, json_number_value(json_object_get(params, "rate_bps")));
+        snprintf(out, PLAN_LABEL_MAX, "%s %s Mbit/s %g ms",
+                 json_string_value(json_object_get(params, "stack")), rate,
                  json_number_value(json_object_get(params, "delay_ms")));
     } else if (used == 0) {
         snprintf(out, PLAN_LABEL_MAX, "unreadable");

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One scenario on two kinds of link: what the simulator says must be what kernel queues, sockets
- * and clocks do, within the bands the project states: rates and times 3 %, median delay 2 ms, its
- * tail max(5 ms, 15 %), by medians over the repetitions. */
+ * and clocks do, within the bands the project states, as build/analyze judges them
+ * (analysis/report/agreement.h). More scenarios: make test-links. */
 #include "testbed/run/run_process_test.h"
 
 #include "testbed/run/run.h"
 
-#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 
 #include <cmocka.h>
-#include <jansson.h>
 
 /* The rate before the file is not among the bands: its few seconds hold one or two teeth of the
  * estimate's saw, whose phase moves a run's mean by more than 3 %. */
 #define RUNS 3
-/* A busy machine may spoil a set of real runs, which then says so; one more set is allowed. */
+/* A busy machine may spoil real runs, which then say so. One more set is allowed; where that is
+ * spoilt as well there is nothing to compare, and nothing wrong. */
 #define ATTEMPTS 2
+#define STATUS_INVALID 4
 
 static const char scenario[] = "name: links\n"
                                "path: {rate: 5mbit, delay: 10ms, queue: 300ms}\n"
@@ -26,21 +26,13 @@ static const char scenario[] = "name: links\n"
                                "  - {kind: data, size: 2500kB, start: 6s}\n"
                                "linger: 1s\n";
 
-static const struct {
-    const char *metric, *window;
-    double relative, absolute; /* the wider one counts */
-} bands[] = {
-    {"file_time_s", "whole", 0.03, 0},
-    {"media_throughput_bps", "during", 0.03, 0},
-    {"link_utilisation_ratio", "during", 0.03, 0},
-    {"media_owd_ms_p50", "before", 0, 2},
-    {"media_owd_ms_p50", "during", 0, 2},
-    {"media_owd_ms_p95", "during", 0.15, 5},
-    {"media_owd_ms_p99", "during", 0.15, 5},
-    {"media_sender_queue_ms_p95", "during", 0.15, 5},
+static const char *const metrics[] = {
+    "file_time_s:whole",       "media_throughput_bps:during",      "link_utilisation_ratio:during",
+    "media_owd_ms_p50:before", "media_owd_ms_p50:during",          "media_owd_ms_p95:during",
+    "media_owd_ms_p99:during", "media_sender_queue_ms_p95:during",
 };
 
-#define BANDS (sizeof bands / sizeof bands[0])
+#define METRICS (sizeof metrics / sizeof metrics[0])
 
 static struct run_process_fixture fixture;
 
@@ -69,51 +61,42 @@ static int run_all(const struct run_process_fixture *f, const char *link, const 
     return run_process_wait(run_process_start(args, f->log));
 }
 
-static int by_value(const void *a, const void *b)
+/* Lets build/analyze compare the two sets of runs, and prints its table. Returns its status. */
+static int compare(const struct run_process_fixture *f, const char *sim, const char *real)
 {
-    double x = *(const double *)a, y = *(const double *)b;
+    char program[RUN_PROCESS_PATH_MAX], log[300], *name;
+    const char *argv[2 * METRICS + 8] = {program, "agree", sim, real, "--runs-min", "2"};
+    size_t n = 6;
+    pid_t pid;
 
-    return (x > y) - (x < y);
-}
-
-static double median(const char *out, size_t band)
-{
-    double v[RUNS];
-
-    for (int i = 0; i < RUNS; i++) {
-        char path[500];
-        snprintf(path, sizeof path, "%s/all-%d/metrics.json", out, i + 1);
-        json_t *m = json_load_file(path, 0, NULL);
-        json_t *metric = json_object_get(json_object_get(m, "metrics"), bands[band].metric);
-        json_t *value = json_object_get(metric, bands[band].window);
-        assert_true(json_is_number(value));
-        v[i] = json_number_value(value);
-        json_decref(m);
+    run_process_program(program, sizeof program);
+    name = strrchr(program, '/') + 1;
+    snprintf(name, sizeof program - (size_t)(name - program), "analyze");
+    for (size_t i = 0; i < METRICS; i++) {
+        argv[n++] = "--metric";
+        argv[n++] = metrics[i];
     }
-    qsort(v, RUNS, sizeof v[0], by_value);
-    return v[RUNS / 2];
-}
+    snprintf(log, sizeof log, "%s/agree.log", f->dir);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        int fd = open(log, O_WRONLY | O_CREAT | O_APPEND, 0644);
 
-/* How many bands the two sets of runs break. */
-static int compare(const char *sim, const char *real)
-{
-    int broken = 0;
-
-    for (size_t i = 0; i < BANDS; i++) {
-        double s = median(sim, i), r = median(real, i);
-        bool ok = fabs(r - s) <= fmax(bands[i].absolute, bands[i].relative * s);
-        print_message("%-26s %-7s sim %12.4f  real %12.4f%s\n", bands[i].metric, bands[i].window, s,
-                      r, ok ? "" : "  OUTSIDE THE BAND");
-        broken += !ok;
+        if (fd >= 0 && dup2(fd, 1) >= 0 && dup2(fd, 2) >= 0) {
+            execv(program, (char *const *)(uintptr_t)argv);
+        }
+        _exit(127);
     }
-    return broken;
+    int status = run_process_wait(pid);
+    run_process_show(log);
+    return status;
 }
 
 static void test_links_agree(void **state)
 {
     struct run_process_fixture *f = *state;
     char sim[300], real[300], why[200];
-    int status = -1;
+    int status = -1, verdict = STATUS_INVALID;
 
     if (run_netns_probe(RUN_LINK_WIRE, why, sizeof why)) {
         print_message("no namespaces here: %s\n", why);
@@ -121,15 +104,20 @@ static void test_links_agree(void **state)
     }
     snprintf(sim, sizeof sim, "%s/sim", f->dir);
     assert_int_equal(run_all(f, "sim", sim), 0);
-    for (int i = 0; i < ATTEMPTS && status != 0; i++) {
+    for (int i = 0; i < ATTEMPTS && verdict == STATUS_INVALID; i++) {
         snprintf(real, sizeof real, "%s/real-%d", f->dir, i);
         status = run_all(f, "wire", real);
         if (status != 0) {
             run_process_show(f->log);
+            assert_int_equal(status, STATUS_INVALID);
         }
+        verdict = compare(f, sim, real);
     }
-    assert_int_equal(status, 0);
-    assert_int_equal(compare(sim, real), 0);
+    if (verdict == STATUS_INVALID) {
+        print_message("this host is too busy for a valid run\n");
+        return;
+    }
+    assert_int_equal(verdict, 0);
 }
 
 int main(void)

@@ -77,6 +77,10 @@ static void test_committed_scenarios(void **state)
         {"scenarios/smoke.yaml", "smoke", 1},
         {"scenarios/traced-call.yaml", "traced-call", 1},
         {"scenarios/shifting-share.yaml", "shifting-share", 1},
+        {"scenarios/varying-rate.yaml", "varying-rate", 1},
+        {"scenarios/links/delayed-file.yaml", "links-delayed-file", 2},
+        {"scenarios/links/varying-rate.yaml", "links-varying-rate", 1},
+        {"scenarios/links/impaired-call.yaml", "links-impaired-call", 1},
         {"scenarios/paper/grid.yaml", "grid", 9},
     };
 

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analysis/report/agreement.h"
+
+#include "agents/base/err.h"
+#include "analysis/report/catalogue.h"
+#include "analysis/report/html_text.h"
+#include "analysis/report/plan.h"
+
+#include <errno.h>
+#include <gsl/gsl_cdf.h>
+#include <gsl/gsl_statistics_double.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RATE_BAND 0.03
+#define OWD_BAND_MS 2.0
+#define TAIL_BAND_MS 5.0
+#define TAIL_BAND 0.15
+#define METRIC_MAX 64
+
+struct row {
+    size_t cell;
+    char metric[METRIC_MAX];
+    const char *window;
+    double medians[2]; /* NAN: not there */
+    double band;       /* negative: none */
+    double noise;      /* half of the confidence interval of the difference */
+};
+
+enum verdict { UNJUDGED, INSIDE, OPEN, OUTSIDE };
+
+static const char *const verdicts[] = {"", "", "open", "OUTSIDE"};
+
+/* The values of a metric over a cell's runs. */
+struct sample {
+    double *v;
+    size_t n;
+};
+
+struct agreement {
+    const struct agreement_options *opt;
+    struct plan_results plans[2];
+    struct row *rows;
+    size_t count, outside, open, unjudged;
+};
+
+static const char *const windows[] = {"whole", "before", "during", "after"};
+
+#define WINDOWS (sizeof windows / sizeof *windows)
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), len = strlen(end);
+
+    return n >= len && strcmp(text + n - len, end) == 0;
+}
+
+double agreement_band(const char *metric, double value)
+{
+    const struct catalogue_entry *e = catalogue_find(metric);
+    bool delay = e && e->distribution && strcmp(e->unit, "ms") == 0;
+
+    if (delay && ends_with(metric, "_p50")) {
+        return strncmp(metric, "rtt_ms", 6) == 0 ? 2 * OWD_BAND_MS : OWD_BAND_MS;
+    }
+    if (delay && (ends_with(metric, "_p95") || ends_with(metric, "_p99"))) {
+        return fmax(TAIL_BAND_MS, TAIL_BAND * fabs(value));
+    }
+    if (strncmp(metric, "media_after_", 12) == 0) { /* single seconds */
+        return -1;
+    }
+    if (ends_with(metric, "_bps") || ends_with(metric, "_bps_mean") ||
+        strcmp(metric, "file_time_s") == 0 || strcmp(metric, "file_time_ratio") == 0 ||
+        strcmp(metric, "link_utilisation_ratio") == 0) {
+        return RATE_BAND * fabs(value);
+    }
+    return -1;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static json_t *value_of(const struct plan_result_run *r, const struct row *row)
+{
+    return json_object_get(json_object_get(json_object_get(r->doc, "metrics"), row->metric),
+                           row->window);
+}
+
+/* Of a cell's valid runs, in order of size; s->v has the room. */
+static void collect(struct sample *s, const struct plan_results *p, const struct row *row)
+{
+    for (size_t i = 0; i < p->run_count; i++) {
+        json_t *v =
+            p->runs[i].valid && p->runs[i].cell == row->cell ? value_of(&p->runs[i], row) : NULL;
+        if (json_is_number(v)) {
+            s->v[s->n++] = json_number_value(v);
+        }
+    }
+    qsort(s->v, s->n, sizeof *s->v, by_value);
+}
+
+/* NAN when there is nothing. */
+static double median(const struct sample *s)
+{
+    return s->n ? (s->v[(s->n - 1) / 2] + s->v[s->n / 2]) / 2 : NAN;
+}
+
+static double noise(const struct sample *a, const struct sample *b)
+{
+    double square;
+
+    if (a->n < 2 || b->n < 2) {
+        return INFINITY;
+    }
+    square = gsl_stats_variance(a->v, 1, a->n) / (double)a->n +
+             gsl_stats_variance(b->v, 1, b->n) / (double)b->n;
+    return gsl_cdf_tdist_Pinv(0.975, (double)(a->n + b->n - 2)) * sqrt(square);
+}
+
+static bool wanted(const struct agreement *a, const struct row *row)
+{
+    char text[METRIC_MAX + 16];
+
+    if (!a->opt->only) {
+        return true;
+    }
+    snprintf(text, sizeof text, "%s:%s", row->metric, row->window);
+    for (const char *const *o = a->opt->only; *o; o++) {
+        if (strcmp(*o, text) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum verdict judge(const struct row *r, bool strict)
+{
+    double distance = fabs(r->medians[1] - r->medians[0]);
+
+    if (r->band < 0) {
+        return UNJUDGED;
+    }
+    if (distance <= r->band) {
+        return INSIDE;
+    }
+    return !strict && distance <= r->band + r->noise ? OPEN : OUTSIDE;
+}
+
+static int add_row(struct agreement *a, const struct row *from)
+{
+    struct row *more, row = *from;
+    size_t runs = a->plans[0].run_count + a->plans[1].run_count;
+    double *room = calloc(2 * runs, sizeof *room);
+    struct sample samples[2] = {{.v = room}, {.v = room ? room + runs : NULL}};
+
+    if (!room) {
+        return ERR_NOMEM;
+    }
+    for (int i = 0; i < 2; i++) {
+        collect(&samples[i], &a->plans[i], &row);
+        row.medians[i] = median(&samples[i]);
+    }
+    row.noise = noise(&samples[0], &samples[1]);
+    free(room);
+    if (isnan(row.medians[0]) && isnan(row.medians[1])) {
+        return 0;
+    }
+    row.band = agreement_band(row.metric, isnan(row.medians[0]) ? 0 : row.medians[0]);
+    a->unjudged += row.band < 0;
+    if (row.band < 0 && !a->opt->all) {
+        return 0;
+    }
+    more = realloc(a->rows, (a->count + 1) * sizeof *more);
+    if (!more) {
+        return ERR_NOMEM;
+    }
+    a->rows = more;
+    a->rows[a->count++] = row;
+    a->outside += judge(&row, a->opt->strict) == OUTSIDE;
+    a->open += judge(&row, a->opt->strict) == OPEN;
+    return 0;
+}
+
+/* The metrics of a cell in the order of the catalogue, statistics of one side by side. */
+static int add_cell(struct agreement *a, size_t cell)
+{
+    static const char *const statistics[] = {"", "_mean", "_sd", "_p50", "_p95", "_p99", "_max"};
+
+    for (size_t m = 0; m < catalogue_count; m++) {
+        size_t first = catalogue[m].distribution ? 1 : 0, end = catalogue[m].distribution ? 7 : 1;
+
+        for (size_t s = first; s < end; s++) {
+            for (size_t w = 0; w < WINDOWS; w++) {
+                struct row row = {.cell = cell, .window = windows[w]};
+                int rc;
+
+                snprintf(row.metric, sizeof row.metric, "%s%s", catalogue[m].metric, statistics[s]);
+                rc = wanted(a, &row) ? add_row(a, &row) : 0;
+                if (rc) {
+                    return rc;
+                }
+            }
+        }
+    }
+    return 0;
+}
+
+/* ---- what must be so before anything is compared ---- */
+
+static int check_cells(const struct agreement *a, struct fault *f)
+{
+    const struct plan_results *p = a->plans;
+
+    if (p[0].cell_count != p[1].cell_count) {
+        return fault_set(f, ERR_CONFIG, "%s has %zu cells, %s %zu", p[0].dir, p[0].cell_count,
+                         p[1].dir, p[1].cell_count);
+    }
+    for (size_t c = 0; c < p[0].cell_count; c++) {
+        if (strcmp(p[0].cells[c].label, p[1].cells[c].label) != 0) {
+            return fault_set(f, ERR_CONFIG, "the cells differ: %.80s and %.80s",
+                             p[0].cells[c].label, p[1].cells[c].label);
+        }
+        for (int i = 0; i < 2; i++) {
+            size_t valid = p[i].cells[c].runs - p[i].cells[c].invalid;
+
+            if (valid < a->opt->runs_min) {
+                return fault_set(f, ERR_LIMIT, "%s: %.80s has %zu valid runs, fewer than %zu",
+                                 p[i].dir, p[i].cells[c].label, valid, a->opt->runs_min);
+            }
+        }
+    }
+    return 0;
+}
+
+/* Whoever asks for a metric must get it, in every cell. */
+static int check_only(const struct agreement *a, struct fault *f)
+{
+    size_t asked = 0;
+
+    while (a->opt->only && a->opt->only[asked]) {
+        asked++;
+    }
+    if (asked && a->count != asked * a->plans[0].cell_count) {
+        return fault_set(f, ERR_CONFIG,
+                         "of %zu metrics asked for in %zu cells %zu are there and have a band",
+                         asked, a->plans[0].cell_count, a->count);
+    }
+    return 0;
+}
+
+/* ---- what is said ---- */
+
+static void print_value(FILE *out, const struct catalogue_entry *e, double v)
+{
+    if (isfinite(v)) {
+        fprintf(out, " %11.*f", e->decimals + 1, v * e->scale);
+    } else {
+        fprintf(out, " %11s", "-");
+    }
+}
+
+static void print_row(const struct agreement *a, FILE *out, const struct row *r)
+{
+    const struct catalogue_entry *e = catalogue_find(r->metric);
+    const char *verdict = verdicts[judge(r, a->opt->strict)];
+
+    fprintf(out, "  %-28s %-7s", r->metric, r->window);
+    print_value(out, e, r->medians[0]);
+    print_value(out, e, r->medians[1]);
+    print_value(out, e, r->medians[1] - r->medians[0]);
+    if (r->band >= 0) {
+        print_value(out, e, r->band);
+    }
+    fprintf(out, " %s%s%s\n", e->unit, *verdict ? "  " : "", verdict);
+}
+
+static void print_table(const struct agreement *a, FILE *out)
+{
+    const struct plan_results *p = a->plans;
+    size_t last = p[0].cell_count;
+
+    fprintf(out, "%s: %s (%zu valid runs) and %s (%zu), medians\n", p[0].name, p[0].link,
+            p[0].run_count - p[0].invalid, p[1].link, p[1].run_count - p[1].invalid);
+    for (size_t i = 0; i < a->count; i++) {
+        if (a->rows[i].cell != last) {
+            last = a->rows[i].cell;
+            fprintf(out, "%s\n  %-28s %-7s %11s %11s %11s %11s\n", p[0].cells[last].label, "metric",
+                    "window", p[0].link, p[1].link, "difference", "band");
+        }
+        print_row(a, out, &a->rows[i]);
+    }
+    fprintf(out, "%zu metrics outside their bands, %zu open: they scatter too much to tell",
+            a->outside, a->open);
+    if (a->unjudged && !a->opt->all && !a->opt->only) {
+        fprintf(out, "; %zu without a band are not shown (--all)", a->unjudged);
+    }
+    fputc('\n', out);
+}
+
+static void put_case(FILE *f, const struct agreement *a, const struct row *r)
+{
+    fputs("  <testcase classname=\"", f);
+    html_text_put(f, a->plans[0].cells[r->cell].label);
+    fprintf(f, "\" name=\"%s %s\">", r->metric, r->window);
+    if (judge(r, a->opt->strict) == OUTSIDE) {
+        fprintf(f, "<failure message=\"%s %.6g, %s %.6g, band %.6g\"/>", a->plans[0].link,
+                r->medians[0], a->plans[1].link, r->medians[1], r->band);
+    } else if (judge(r, a->opt->strict) == OPEN) {
+        fputs("<skipped message=\"repetitions scatter too much to tell\"/>", f);
+    }
+    fputs("</testcase>\n", f);
+}
+
+static int write_junit(const struct agreement *a, struct fault *f)
+{
+    FILE *out = fopen(a->opt->junit, "we");
+    size_t judged = 0;
+    int failed;
+
+    if (!out) {
+        return fault_set(f, ERR_OS, "%s: %s", a->opt->junit, strerror(errno));
+    }
+    for (size_t i = 0; i < a->count; i++) {
+        judged += a->rows[i].band >= 0;
+    }
+    fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"", out);
+    html_text_put(out, a->opt->name ? a->opt->name : a->plans[0].name);
+    fprintf(out, "\" tests=\"%zu\" failures=\"%zu\" errors=\"0\" skipped=\"%zu\">\n", judged,
+            a->outside, a->open);
+    for (size_t i = 0; i < a->count; i++) {
+        if (a->rows[i].band >= 0) {
+            put_case(out, a, &a->rows[i]);
+        }
+    }
+    fputs("</testsuite>\n", out);
+    failed = ferror(out);
+    return fclose(out) || failed ? fault_set(f, ERR_OS, "%s: %s", a->opt->junit, strerror(errno))
+                                 : 0;
+}
+
+static int compare(struct agreement *a, FILE *out, struct fault *f)
+{
+    int rc = check_cells(a, f);
+
+    for (size_t c = 0; c < a->plans[0].cell_count && !rc; c++) {
+        rc = add_cell(a, c);
+        if (rc) {
+            return fault_set(f, rc, "out of memory");
+        }
+    }
+    rc = rc ? rc : check_only(a, f);
+    if (!rc && !a->opt->quiet) {
+        print_table(a, out);
+    }
+    return rc || !a->opt->junit ? rc : write_junit(a, f);
+}
+
+int agreement_make(const char *first, const char *second, const struct agreement_options *opt,
+                   FILE *out, struct fault *f)
+{
+    struct agreement a = {.opt = opt};
+    int rc = plan_results_load(&a.plans[0], first, false, f);
+
+    if (rc) {
+        return rc;
+    }
+    rc = plan_results_load(&a.plans[1], second, false, f);
+    if (!rc) {
+        rc = compare(&a, out, f);
+        plan_results_fini(&a.plans[1]);
+    }
+    plan_results_fini(&a.plans[0]);
+    free(a.rows);
+    return rc ? rc : (int)a.outside;
+}
