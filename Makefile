@@ -158,9 +158,11 @@ $(foreach t,$(FUZZ_SRC),$(eval $(call link,$(t:%.c=$(O)/%),$(t),-fsanitize=fuzze
 
 # A peer of the agent in Go, where Debian's packages for it are installed (testbed/interop).
 GOCODE := /usr/share/gocode
-GO     := $(if $(wildcard $(GOCODE)/src/github.com/lucas-clemente/quic-go),$(shell command -v go))
-PEERS  := $(if $(GO),$(O)/quicgo)
-$(O)/quicgo: testbed/interop/quicgo/main.go
+GO     := $(shell command -v go)
+PEERS  := $(if $(GO),\
+	$(if $(wildcard $(GOCODE)/src/github.com/lucas-clemente/quic-go),$(O)/quicgo) \
+	$(if $(wildcard $(GOCODE)/src/github.com/pion/webrtc),$(O)/pion))
+$(O)/quicgo $(O)/pion: $(O)/%: testbed/interop/%/main.go
 	@mkdir -p $(@D)
 	$(call say,GO,$@) GO111MODULE=off GOPATH=$(GOCODE) GOCACHE=$(abspath $(O))/go-cache GOFLAGS= \
 		CGO_ENABLED=0 $(GO) build -o $@ $<

@@ -17,16 +17,14 @@
 
 #include <cmocka.h>
 
-#include "testbed/interop/interop_test.h"
+#include "testbed/interop/webrtc_call_test.h"
 
-#define TRANSFER_BYTES 1000000
-#define START_BPS 1000000 /* of our sender's target */
 #define BROWSER "browser"
 #define SCRIPTS "testbed/interop/wrtc"
 
 static char modules[PATH_MAX_BYTES], script[PATH_MAX_BYTES], browser_script[PATH_MAX_BYTES];
 static char why[400];
-static char node[PATH_MAX_BYTES], theirs_sdp[PATH_MAX_BYTES], ours_sdp[PATH_MAX_BYTES];
+static char node[PATH_MAX_BYTES];
 
 /* ---- what is here ---- */
 
@@ -85,17 +83,6 @@ static int find_peers(void **state)
     return 0;
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    if (open_work()) {
-        return -1;
-    }
-    log_path(theirs_sdp, sizeof theirs_sdp, "theirs.sdp");
-    log_path(ours_sdp, sizeof ours_sdp, "ours.sdp");
-    return 0;
-}
-
 static void need_peers(void)
 {
     if (why[0]) {
@@ -124,60 +111,6 @@ static pid_t start_peer(const char *stack, const char *turn, const char *role, c
                                         theirs_sdp,     seconds, NULL};
 
     return start("peer", node, -1, strcmp(stack, BROWSER) == 0 ? browser_args : args);
-}
-
-static pid_t start_agent(const char *role, bool offers, const char *description, const char *media)
-{
-    const char *const args[] = {
-        "webrtc", role, "--local", "127.0.0.1:0", "--set", media, "--set", "data=file", "--set",
-        "data.size=1000000", "--set", "data.message-size=16384",
-        /* wrtc loses messages that come right behind the channel's OPEN,
-         * before a script can listen */
-        "--set", "data.start=1s", "--set", "media.start-rate=1mbit", "--set",
-        "media.max-rate=3mbit", "--set", "duration=4s", "--records", work, "--sdp-out", ours_sdp,
-        offers ? "--answer" : "--offer", description, NULL};
-
-    return start("agent", agent, -1, args);
-}
-
-/* Column 2 of the last row. */
-static long last_target(void)
-{
-    char path[PATH_MAX_BYTES], line[400];
-    long target = -1;
-    FILE *f;
-
-    log_path(path, sizeof path, "sender.rate.csv");
-    f = fopen(path, "re");
-    while (f && fgets(line, sizeof line, f)) {
-        const char *comma = strchr(line, ',');
-        target = comma ? strtol(comma + 1, NULL, 10) : -1;
-    }
-    if (f) {
-        fclose(f);
-    }
-    return target;
-}
-
-static bool transfer_intact(void)
-{
-    char path[PATH_MAX_BYTES], line[400];
-    bool intact = false;
-    FILE *f;
-
-    log_path(path, sizeof path, "receiver.file.csv");
-    f = fopen(path, "re");
-    while (f && fgets(line, sizeof line, f)) {
-        long long channel, end, bytes, digest;
-        int ok;
-        if (sscanf(line, "%*d,%lld,%lld,%lld,%lld,%d", &channel, &end, &bytes, &digest, &ok) == 5) {
-            intact = end == 1 && bytes == TRANSFER_BYTES && ok == 1;
-        }
-    }
-    if (f) {
-        fclose(f);
-    }
-    return intact;
 }
 
 static void send_to(const char *stack, const char *turn, bool media)
@@ -362,7 +295,7 @@ static void a_certificate_that_was_not_announced(void **state)
     finish("peer", theirs, 128 + SIGKILL);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up_call, tear_down)
 
 int main(void)
 {
