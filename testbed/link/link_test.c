@@ -287,74 +287,83 @@ static void *copy_number(const void *packet)
     return p;
 }
 
+/* What the model makes of packet n by hand, and how many of it are still to come out. */
+struct fate {
+    ns_t due;
+    int copies;
+};
+
+struct taken {
+    ns_t last;
+    int before, overtaken;
+};
+
+/* Takes what comes out by the time until, each at its time. */
+static void take_all(struct link *l, ns_t until, struct fate *fates, struct taken *t)
+{
+    while (link_next(l) <= until) {
+        ns_t now = link_next(l);
+        int number = take(l, now);
+
+        assert_true(now >= t->last);
+        t->last = now;
+        if (number < 0) { /* the head of the queue was lost, or is held up */
+            assert_true(link_next(l) > now);
+            continue;
+        }
+        assert_int_equal(now, fates[number].due);
+        assert_true(fates[number].copies-- > 0);
+        t->overtaken += number < t->before;
+        t->before = number;
+    }
+}
+
 /* Everything at once, against the fates drawn by hand; whoever asks link_next and takes only then
  * misses nothing. */
 static void impairments_are_those_of_the_model(void **state)
 {
     enum { N = 20000 };
     static const enum impair_jitter models[] = {IMPAIR_JITTER_NR_BPDV, IMPAIR_JITTER_REORDER};
+    static struct fate fates[N];
+    struct link_config cfg = {.rate = 50 * MBIT,
+                              .burst_bytes = 1600,
+                              .queue_bytes = 100000,
+                              .impair = {.delay = 20 * NS_PER_MS,
+                                         .jitter = 3 * NS_PER_MS,
+                                         .rate = 50 * MBIT,
+                                         .loss_model = IMPAIR_LOSS_GILBERT_ELLIOTT,
+                                         .to_bad = 0.02,
+                                         .to_good = 0.3,
+                                         .loss_bad = 0.8,
+                                         .duplicate = 0.05,
+                                         .seed = 99},
+                              .copy = copy_number};
 
     (void)state;
     for (size_t k = 0; k < 2; k++) {
-        struct link_config cfg = {.rate = 50 * MBIT,
-                                  .burst_bytes = 1600,
-                                  .queue_bytes = 100000,
-                                  .impair = {.delay = 20 * NS_PER_MS,
-                                             .jitter = 3 * NS_PER_MS,
-                                             .jitter_model = models[k],
-                                             .rate = 50 * MBIT,
-                                             .loss_model = IMPAIR_LOSS_GILBERT_ELLIOTT,
-                                             .to_bad = 0.02,
-                                             .to_good = 0.3,
-                                             .loss_bad = 0.8,
-                                             .duplicate = 0.05,
-                                             .seed = 99},
-                                  .copy = copy_number};
-        ns_t *due = calloc(N, sizeof *due), now = 0, last = 0;
-        int *copies = calloc(N, sizeof *copies), overtaken = 0, before = -1;
-        struct impair fates;
+        struct taken t = {.before = -1};
+        struct impair model;
         struct link *l;
 
-        assert_non_null(due);
-        assert_non_null(copies);
+        cfg.impair.jitter_model = models[k];
         assert_int_equal(link_new(&l, &cfg), 0);
-        assert_int_equal(impair_init(&fates, &cfg.impair), 0);
-        for (int i = 0; i <= N; i++) {
-            ns_t until = i < N ? i * NS_PER_MS : NS_NEVER - 1;
+        assert_int_equal(impair_init(&model, &cfg.impair), 0);
+        for (int i = 0; i < N; i++) { /* 1 ms apart at 50 Mbit/s: the bucket is full, none waits */
+            ns_t now = i * NS_PER_MS;
+            struct impair_fate f = impair_packet(&model, 1000, now);
 
-            while (link_next(l) <= until) {
-                int number;
-
-                now = link_next(l);
-                assert_true(now >= last);
-                last = now;
-                number = take(l, now);
-                if (number < 0) { /* the head of the queue was lost, or is held up */
-                    assert_true(link_next(l) > now);
-                    continue;
-                }
-                assert_int_equal(now, due[number]);
-                assert_true(copies[number]-- > 0);
-                overtaken += number < before;
-                before = number;
-            }
-            if (i < N) { /* 1 ms apart at 50 Mbit/s: the bucket is full, none waits */
-                struct impair_fate f = impair_packet(&fates, 1000, until);
-
-                due[i] = f.due;
-                copies[i] = f.copies;
-                put(l, i, 1000, until);
-            }
+            take_all(l, now, fates, &t);
+            fates[i] = (struct fate){.due = f.due, .copies = f.copies};
+            put(l, i, 1000, now);
         }
+        take_all(l, NS_NEVER - 1, fates, &t);
         for (int i = 0; i < N; i++) {
-            assert_int_equal(copies[i], 0);
+            assert_int_equal(fates[i].copies, 0);
         }
-        assert_true(models[k] == IMPAIR_JITTER_REORDER ? overtaken > N / 10 : overtaken == 0);
+        assert_true(models[k] == IMPAIR_JITTER_REORDER ? t.overtaken > N / 10 : !t.overtaken);
         assert_true(counters(l).duplicated > N / 30 && counters(l).loss_drops > N / 30);
         assert_conserved(l, 0);
         link_free(l);
-        free(due);
-        free(copies);
     }
 }
 

@@ -127,6 +127,7 @@ static const struct {
     {FILE_FLOW "path: {back: {dealy: 1ms}}\n",
      "f:2:15: unknown key \"dealy\", did you mean "
      "\"delay\"?; allowed: delay, loss, jitter, duplicate\n"},
+    {FILE_FLOW "path: {back.delay: 1ms}\n", "f:2:8: unknown key \"back.delay\""},
     {FILE_FLOW "path: {back: 1ms}\n", "f:2:14: path.back is one value or a list; allowed is a"},
     {FILE_FLOW "path: {back: {delay: 1ms, delay: 2ms}}\n",
      "f:2:27: path.back.delay is given twice"},

@@ -168,7 +168,7 @@ static void read_group_pair(struct reader *r, void *ctx, const char *key, struct
                             struct scenario_source key_at)
 {
     const char *group = ctx;
-    const struct scenario_key *k = find_in_group(group, key);
+    const struct scenario_key *k = strchr(key, '.') ? NULL : find_in_group(group, key);
     char part[2 * KEY_TEXT_MAX];
     size_t index;
 
