@@ -54,6 +54,7 @@ static int help(const char *name)
     printf("\nExamples:\n"
            "  run-scenario --link sim                  the default scenario, in virtual time\n"
            "  run-scenario scenarios/paper/grid.yaml --runs 5\n"
+           "  run-scenario scenarios/paper/grid.yaml --runs 5 --jobs auto --resume\n"
            "  run-scenario plan scenarios/paper/grid.yaml\n"
            "  run-scenario --set path.rate=1mbit --set media.min-rate=30kbit\n"
            "  run-scenario run --help                  all options\n\n"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "testbed/cmd/resume.h"
 
+#include "agents/base/err.h"
 #include "testbed/cmd/cmd.h"
 #include "testbed/cmd/run_state.h"
 
@@ -130,6 +131,10 @@ static int check_run(struct plan_index *x, const char *dir, const struct plan_ru
     char text[3 * LINE_MAX_BYTES];
     int rc = 0;
 
+    if (!is) {
+        fprintf(stderr, "muxbed: %s\n", err_text(ERR_NOMEM));
+        rc = CMD_EXIT_HOST;
+    }
     if (!was)
         was = folder_scenario(dir, run->name);
     if (was && is && resume_difference(was, is, text, sizeof(text)))

@@ -4,6 +4,7 @@
  * the sweep ends with every run once. KILLS says how often (make test-kill). */
 #include "testbed/cmd/cmd_test_help.h"
 #include "testbed/cmd/plan_index.h"
+#include "testbed/cmd/run_state.h"
 #include "testbed/run/run.h"
 #include "testbed/run/run_process_test.h"
 
@@ -17,8 +18,9 @@
 #define RESIDUE_LIMIT NS_PER_S
 #define APPEARS_LIMIT (20 * NS_PER_S)
 #define RUNS 2
-/* A busy host may spoil runs, which are then made again. */
-#define TRIES_MAX 40
+/* A busy host may spoil runs, which are then made again. On one that is too busy for any run it is
+ * enough that each says so. */
+#define TRIES_MAX 4
 
 static const char scenario[] = "name: short\n"
                                "path: {rate: 5mbit, delay: 10ms, queue: 300ms}\n"
@@ -130,7 +132,7 @@ static bool kill_one(enum victim victim, pid_t sweep, double part)
     return pid > 0 && !kill(pid, SIGKILL);
 }
 
-/* Goes on until every run is there and good, or not for ever. Returns the last exit status. */
+/* Goes on until every run is there and good, or often enough. Returns the last exit status. */
 static int finish_sweep(const struct run_process_fixture *f, const char *out)
 {
     int status = -1;
@@ -148,6 +150,22 @@ static size_t number(const json_t *cell, const char *key)
     return (size_t)json_integer_value(json_object_get(cell, key));
 }
 
+/* sweep.log tells how many runs there were at once. */
+static void check_log(const char *out)
+{
+    char path[CMD_PATH_MAX], line[512];
+    bool told = false;
+    FILE *log;
+
+    assert_int_equal(cmd_join(path, out, "sweep.log"), 0);
+    log = fopen(path, "re");
+    assert_non_null(log);
+    while (fgets(line, sizeof(line), log))
+        told |= strstr(line, "admission: at most ") && strstr(line, " at once of 2 asked for; ");
+    fclose(log);
+    assert_true(told);
+}
+
 /* Every run once, in the index and in the summary. */
 static void check_sweep(const char *out)
 {
@@ -155,16 +173,23 @@ static void check_sweep(const char *out)
     struct plan_index *x = NULL;
     struct plan_index_row row;
     const json_t *cell;
+    struct run_verdict v;
+    size_t invalid = 0;
     json_t *summary;
 
     assert_int_equal(plan_index_open(&x, out, message, sizeof(message)), 0);
     for (int r = 1; r <= RUNS; r++) {
         snprintf(name, sizeof(name), "all-%d", r);
         assert_true(plan_index_get(x, name, &row));
-        assert_int_equal(row.state, PLAN_INDEX_COMPLETE);
-        assert_true(row.late_p99 != NS_NEVER && row.late_max >= row.late_p99);
         assert_int_equal(cmd_join(path, out, name), 0);
-        assert_true(cmd_exists(path, "DONE"));
+        assert_int_equal(run_state_of(path), RUN_STATE_COMPLETE);
+        run_state_judge(path, &v);
+        if (v.invalid)
+            print_message("%s on a busy host: %s\n", name, v.text);
+        assert_true(!v.invalid || v.host);
+        assert_int_equal(row.state, v.invalid ? PLAN_INDEX_INVALID : PLAN_INDEX_COMPLETE);
+        invalid += v.invalid;
+        assert_true(row.late_p99 != NS_NEVER && row.late_max >= row.late_p99);
     }
     assert_int_equal(plan_index_close(x, message, sizeof(message)), 0);
     assert_int_equal(cmd_join(path, out, "summary.json"), 0);
@@ -172,7 +197,7 @@ static void check_sweep(const char *out)
     cell = json_array_get(json_object_get(summary, "cells"), 0);
     assert_int_equal(json_array_size(json_object_get(summary, "cells")), 1);
     assert_int_equal(number(cell, "runs"), RUNS);
-    assert_int_equal(number(cell, "invalid"), 0);
+    assert_int_equal(number(cell, "invalid"), invalid);
     json_decref(summary);
 }
 
@@ -206,10 +231,11 @@ static void test_kills(void **state)
         worst = ns_max(worst, left);
         if (victim == VICTIMS - 1 || i == kills - 1) {
             status = finish_sweep(f, out);
-            if (status)
+            if (status != 0 && status != 4)
                 run_process_show(f->log);
-            assert_int_equal(status, 0);
+            assert_true(status == 0 || status == 4);
             check_sweep(out);
+            check_log(out);
         }
     }
     print_message("killed: %d muxbed, %d agents, %d wires, %d captures; clean after at most %.0f "

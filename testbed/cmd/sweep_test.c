@@ -13,14 +13,15 @@
 
 #define ARGS_MAX 16
 #define KILLS 3
+#define RUNS 6
 
 /* 24 runs: enough to be a sweep, each over in some tens of milliseconds. */
 static const char scenario[] = "name: little\n"
                                "path: {rate: 2mbit, queue: 200ms}\n"
                                "flows:\n"
                                "  - {kind: media}\n"
-                               "  - {kind: data, size: 200kB, start: 1s}\n"
-                               "duration: 4s\n"
+                               "  - {kind: data, size: 100kB, start: 500ms}\n"
+                               "duration: 2s\n"
                                "runs: 6\n"
                                "grid: {stack: [webrtc, quic], path.delay: [5ms, 20ms]}\n";
 
@@ -170,22 +171,43 @@ static void test_default(void **state)
     assert_non_null(strstr(o.err, "--resume"));
 }
 
+/* Runs of 5 ms, kept in some way: their metrics are, byte by byte, those of the whole sweep. */
+static void same_metrics(const struct fixture *x, const char *out)
+{
+    static const char *const cells[] = {"stack=webrtc,path.delay=5ms", "stack=quic,path.delay=5ms"};
+    char whole[CMD_PATH_MAX], a[CMD_PATH_MAX], b[CMD_PATH_MAX], name[100];
+
+    place(x, "whole", whole);
+    for (int i = 0; i < 2 * RUNS; i++) {
+        char *was, *is;
+
+        snprintf(name, sizeof(name), "%s-%d", cells[i % 2], 1 + i / 2);
+        assert_int_equal(cmd_join(a, whole, name), 0);
+        assert_int_equal(cmd_join(b, out, name), 0);
+        was = contents(a, "metrics.json");
+        is = contents(b, "metrics.json");
+        assert_string_equal(was, is);
+        free(was);
+        free(is);
+    }
+}
+
 /* What stays on disk changes no number. */
 static void test_keep(void **state)
 {
-    static const char *const all[] = {"--keep", "all", "--jobs", "1", NULL};
-    static const char *const records[] = {"--keep", "records", NULL};
+    static const char *const all[] = {"--keep", "all", "--jobs", "1", "--only", "*=5ms", NULL};
+    static const char *const records[] = {"--keep", "records", "--only", "*=5ms", NULL};
+    static const char run[] = "stack=quic,path.delay=5ms-1";
     const struct fixture *x = need(state);
     char out[CMD_PATH_MAX], dir[CMD_PATH_MAX];
-    static const char run[] = "stack=quic,path.delay=5ms-1";
 
     assert_int_equal(run_sweep(x, place(x, "all", out), all).status, 0);
-    same_summary(x, out);
+    same_metrics(x, out);
     assert_int_equal(cmd_join(dir, out, run), 0);
     assert_true(cmd_exists(dir, "sender.pcap"));
     assert_true(cmd_exists(dir, "sender.sqlog"));
     assert_int_equal(run_sweep(x, place(x, "records", out), records).status, 0);
-    same_summary(x, out);
+    same_metrics(x, out);
     assert_int_equal(cmd_join(dir, out, run), 0);
     assert_false(cmd_exists(dir, "sender.pcap"));
     assert_true(cmd_exists(dir, "sender.rtp_sent.csv"));
