@@ -4,13 +4,17 @@
 load templates.'/period.gp'
 set xlabel 'time since start of run (s)'
 set ylabel 'rate (Mbit/s)'
+# A rate of many steps would hide the rest.
+link_colour = link_steps > 40 ? '#bbbbbb' : black
+link_width = link_steps > 40 ? 0.7 : 1.5
+link_dash = link_steps > 40 ? 1 : 2
 set xrange [0:whole_end]
 if (capacity > 0) {
     set yrange [0:capacity * 1.2]
 } else {
     set yrange [0:*]
 }
-plot $link using 1:(capacity > 0 ? $2 : NaN) with steps lc rgb black lw 1.5 dt 2 title 'link rate', \
+plot $link using 1:(capacity > 0 ? $2 : NaN) with steps lc rgb link_colour lw link_width dt link_dash title 'link rate', \
     series('rate') using 1:($5 / 1e6) with lines lc rgb green lw 1.5 dt (4,3) title 'target', \
     '' using 1:($3 / 1e6) with lines lc rgb orange lw 2 dt (12,4) title 'data', \
     '' using 1:($2 / 1e6) with lines lc rgb blue lw 2.5 dt 1 title 'media', \

@@ -3,6 +3,10 @@
 set terminal svg size 900,640 font 'sans,16' enhanced background rgb 'white' linewidth 1
 end = whole_end > other_whole_end ? whole_end : other_whole_end
 set multiplot
+# A rate of many steps would hide the rest.
+link_colour = link_steps > 40 ? '#bbbbbb' : black
+link_width = link_steps > 40 ? 0.7 : 1.5
+link_dash = link_steps > 40 ? 1 : 3
 set xrange [0:end]
 if (capacity > 0) {
     set yrange [0:capacity * 1.15]
@@ -15,7 +19,7 @@ set tmargin at screen 0.915
 set bmargin at screen 0.545
 set format x ''
 set ylabel 'media (Mbit/s)'
-plot $link using 1:(capacity > 0 ? $2 : NaN) with steps lc rgb black lw 1.5 dt 3 title 'link rate', \
+plot $link using 1:(capacity > 0 ? $2 : NaN) with steps lc rgb link_colour lw link_width dt link_dash title 'link rate', \
     series('rate') using 1:($2 / 1e6) with lines lc rgb vermillion lw 2 dt (10,4) title stack, \
     other_series('rate') using 1:($2 / 1e6) with lines lc rgb blue lw 3 dt 1 title other_stack
 set tmargin at screen 0.495
@@ -24,7 +28,7 @@ set format x
 unset key
 set xlabel 'time since start of run (s)'
 set ylabel 'data (Mbit/s)'
-plot $link using 1:(capacity > 0 ? $2 : NaN) with steps lc rgb black lw 1.5 dt 3, \
+plot $link using 1:(capacity > 0 ? $2 : NaN) with steps lc rgb link_colour lw link_width dt link_dash, \
     series('rate') using 1:($3 / 1e6) with lines lc rgb vermillion lw 2 dt (10,4), \
     other_series('rate') using 1:($3 / 1e6) with lines lc rgb blue lw 3 dt 1
 unset multiplot

@@ -411,6 +411,51 @@ static void test_report_of_little(void **state)
     well_formed(x, "report.html");
 }
 
+/* 1 Mbit/s, which becomes 2.5 Mbit/s: in the figure's table, the facts and the cell's name. */
+static void test_a_link_that_changes(void **state)
+{
+    static const char few[] = "3000000000,2500000,93750,3000000001,3000000002\n";
+    struct fixture *x = *state;
+    struct run_folder r = {0};
+    struct fault f;
+    char text[2000] = "time_ns,rate_bps,queue_bytes,begin_ns,end_ns\n", *html, *p;
+
+    hand_run_write(x->dir, "a-1", "{}", "[]");
+    snprintf(r.dir, sizeof r.dir, "%.400s/a-1", x->dir);
+    p = text + strlen(text);
+    strcpy(p, few);
+    run_folder_text(&r, "testbed.capacity.csv", text);
+    if (system("command -v gnuplot >/dev/null 2>&1")) {
+        print_message("skipped: no gnuplot here\n");
+        skip();
+    }
+    if (make(x, false, TEMPLATES, &f)) {
+        fail_msg("%s", f.text);
+    }
+    contains(x->output, "quic 1-2.5 Mbit/s 10 ms");
+    html = contents(x, "report.html");
+    contains(html,
+             "path 1 Mbit/s, from 3 s on 2.5 Mbit/s, 10 ms one way, queue 37500 bytes at first");
+    free(html);
+    html = contents(x, "plots/plots.gp");
+    contains(html, "$link << END\ntime,rate\n0,1.000000\n3.000000,2.500000\n10.000000,2.500000\n"
+                   "END\ncapacity = 2.500000\nlink_steps = 2\n");
+    free(html);
+
+    for (int i = 1; i < 20; i++) { /* too many to name */
+        p += sprintf(p, "%d00000000,%d00000,1,2,3\n", i, 5 + i);
+    }
+    run_folder_text(&r, "testbed.capacity.csv", text);
+    snprintf(text, sizeof text, "%s/a-1/metrics.json", x->dir);
+    unlink(text);
+    if (make(x, false, TEMPLATES, &f)) {
+        fail_msg("%s", f.text);
+    }
+    html = contents(x, "report.html");
+    contains(html, "path 1 Mbit/s at first, then 19 changes between 0.6 and 2.4 Mbit/s, 10 ms");
+    free(html);
+}
+
 static void test_unreducible_run_is_named(void **state)
 {
     struct fixture *x = *state;
@@ -513,6 +558,7 @@ int main(void)
         TEST(test_stacks_of_a_grid),
         TEST(test_report_of_prototype),
         TEST(test_report_of_little),
+        TEST(test_a_link_that_changes),
         TEST(test_unreducible_run_is_named),
         TEST(test_a_folder_in_another_encoding),
         TEST(test_no_runs),

@@ -33,6 +33,13 @@ static void test_path(void **state)
     s.path_rate = 10000;
     s.path_delay = 10 * NS_PER_S;
     assert_int_equal(run_bounds_path(&s), 70 * NS_PER_S + 1211200000);
+    /* filled at 8 Mbit/s, a second is a million bytes, which drain at 1 Mbit/s */
+    s = (struct scenario){.path_rate = 2000000, .path_queue_time = NS_PER_S, .path_step_count = 3};
+    s.path_steps[0].rate = 2000000;
+    s.path_steps[1] = (struct rate_step){NS_PER_S, 8000000};
+    s.path_steps[2] = (struct rate_step){2 * NS_PER_S, 1000000};
+    assert_int_equal(run_bounds_path(&s), 8 * NS_PER_S + 12112000);
+    assert_true(run_bounds_events(&s, NS_PER_S) > 8000000 / 8000 * 6);
 }
 
 /* The highest rate a scenario may have, full of packets of 1000 bytes, each sent, received and
