@@ -204,6 +204,23 @@ static enum keep choose_keep(const struct options *o, const struct plan *plan, s
     return keep;
 }
 
+/* The index may lack runs that are there, though they are not of the part that is made now. */
+static int complete_index(const struct options *o, const struct executor *e)
+{
+    struct cmd_select whole = o->select;
+    struct plan *plan;
+    int rv;
+
+    whole.only = NULL;
+    whole.shard = whole.shards = 0;
+    rv = cmd_select_load(&whole, &plan);
+    if (rv)
+        return rv;
+    rv = resume_complete_index(e->index, e->out, plan) ? CMD_EXIT_HOST : 0;
+    plan_free(plan);
+    return rv;
+}
+
 /* Checks and notes in the index what is going to be made. */
 static int prepare(const struct options *o, const struct plan *plan, struct executor *e)
 {
@@ -213,6 +230,8 @@ static int prepare(const struct options *o, const struct plan *plan, struct exec
 
     if (o->sweep.resume)
         rv = resume_check(e->index, e->out, plan, link, part);
+    if (!rv && o->sweep.resume)
+        rv = complete_index(o, e);
     if (rv)
         return rv;
     e->keep = choose_keep(o, plan, e->index);

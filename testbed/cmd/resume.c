@@ -181,6 +181,51 @@ int resume_check(struct plan_index *x, const char *dir, const struct plan *plan,
     return rc;
 }
 
+/* ---- an index that lacks what is there ---- */
+
+static bool is_unknown(struct plan_index *x, const char *dir, const char *name)
+{
+    struct plan_index_row row;
+    char run_dir[CMD_PATH_MAX];
+
+    return !cmd_join(run_dir, dir, name) && run_state_of(run_dir) >= RUN_STATE_UNREDUCED &&
+           !plan_index_get(x, name, &row);
+}
+
+static void put_from_folder(struct plan_index *x, const char *dir, const char *name)
+{
+    struct plan_index_row row;
+    char run_dir[CMD_PATH_MAX];
+    struct run_verdict v;
+
+    if (cmd_join(run_dir, dir, name) || run_state_of(run_dir) != RUN_STATE_COMPLETE)
+        return;
+    plan_index_get(x, name, &row);
+    run_state_judge(run_dir, &v);
+    run_state_lateness(run_dir, &row.late_p99, &row.late_max);
+    row.state = v.invalid ? PLAN_INDEX_INVALID : PLAN_INDEX_COMPLETE;
+    snprintf(row.reason, sizeof(row.reason), "%s", v.text);
+    plan_index_put(x, name, &row);
+}
+
+int resume_complete_index(struct plan_index *x, const char *dir, struct plan *whole)
+{
+    size_t unknown = 0;
+
+    for (size_t i = 0; i < whole->run_count; i++) {
+        if (is_unknown(x, dir, whole->runs[i].name))
+            whole->runs[unknown++] = whole->runs[i];
+    }
+    whole->run_count = unknown;
+    if (unknown == 0)
+        return 0;
+    if (plan_index_add(x, whole))
+        return ERR_OS;
+    for (size_t i = 0; i < unknown; i++)
+        put_from_folder(x, dir, whole->runs[i].name);
+    return 0;
+}
+
 /* ---- the command ---- */
 
 static void append(char *text, size_t len, const char *word)

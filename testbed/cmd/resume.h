@@ -15,6 +15,10 @@
 int resume_check(struct plan_index *x, const char *dir, const struct plan *plan, const char *link,
                  bool part);
 
+/* Gives the index rows for those runs of the whole plan that are complete in dir, but that it does
+ * not know, as when it was lost; whole keeps only these. Returns 0 or ERR_OS. */
+int resume_complete_index(struct plan_index *x, const char *dir, struct plan *whole);
+
 /* What of two texts of scenario_print differs first, as "group.key was A and is B". Returns whether
  * anything does, but for what changes no run: description, number of runs, name of a copied file.
  */

@@ -298,6 +298,7 @@ static void test_interrupt(void **state)
 {
     static const char *const resume[] = {"--resume", NULL};
     static const char *const other[] = {"--resume", "--set", "share=0.6", NULL};
+    static const char *const part[] = {"--resume", "--only", "*quic*20ms", NULL};
     const struct fixture *x = need(state);
     char out[CMD_PATH_MAX], command[2 * CMD_PATH_MAX + 100];
     struct outcome o;
@@ -316,6 +317,11 @@ static void test_interrupt(void **state)
     assert_non_null(strstr(o.err, "the scenario has changed: in run stack=webrtc,path.delay=5ms-1 "
                                   "share was 0.5 and is 0.6"));
     assert_int_equal(run_sweep(x, out, resume).status, 0);
+    same_summary(x, out);
+    /* the index is made up from the folders, and not only from those of the part that is asked for
+     */
+    write_file(out, "index.sqlite", "no index");
+    assert_int_equal(run_sweep(x, out, part).status, 0);
     same_summary(x, out);
 }
 
