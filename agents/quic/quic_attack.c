@@ -2,6 +2,7 @@
 #include "agents/quic/quic_attack.h"
 
 #include "agents/base/err.h"
+#include "agents/quic/quic_conn.h"
 #include "agents/quic/roq.h"
 
 #include <stdio.h>
@@ -25,6 +26,8 @@
 #define OPEN_TIMED "\x00\x00\x02\x00\x1e\x00\x00" /* messages live for 30 ms */
 /* An acknowledgement with timestamps of packet 0 alone, up to the number of ranges. */
 #define ACK_TS "\x83\x17\x83\x07\x00\x00\x00\x00"
+/* Four more ranges of one timestamp. */
+#define NONE_4 "\x00\x01\x00\x00\x01\x00\x00\x01\x00\x00\x01\x00"
 #define ACK_TS_ECN "\x83\x17\x83\x08\x00\x00\x00\x00\x00\x00\x00"
 
 #define R QUIC_ATTACK_RECEIVER
@@ -160,8 +163,9 @@ const struct quic_attack quic_attacks[] = {
      NGTCP2_FRAME_ENCODING_ERROR, "timestamps-malformed"},
     {B, "time beyond all numbers", FRAMES(ACK_TS "\x01\x00\x01\xff\xff\xff\xff\xff\xff\xff\xff"),
      TRANSPORT, NGTCP2_FRAME_ENCODING_ERROR, "timestamps-malformed", .exponent = 3},
-    {B, "more timestamps than asked for", FRAMES(ACK_TS "\x03\x00\x01\x05\x00\x01\x00\x00\x01\x00"),
-     TRANSPORT, NGTCP2_PROTOCOL_VIOLATION, "timestamps-excessive", .max_per_ack = 2},
+    {B, "more timestamps than asked for",
+     FRAMES(ACK_TS "\x11\x00\x01\x05" NONE_4 NONE_4 NONE_4 NONE_4), TRANSPORT,
+     NGTCP2_PROTOCOL_VIOLATION, "timestamps-excessive", .max_per_ack = 16},
     {B, "timestamps of packets never sent",
      FRAMES("\x83\x17\x83\x07\x80\x00\x40\x00\x00\x00\x00\x01\x00\x01\x05"), TRANSPORT,
      NGTCP2_PROTOCOL_VIOLATION, "transport-violations"},

@@ -6,7 +6,6 @@
 #define AGENTS_QUIC_QUIC_ATTACK_H
 
 #include "agents/agent.h"
-#include "agents/quic/quic_conn.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,6 +23,8 @@ enum quic_attack_victim {
     QUIC_ATTACK_BOTH,
     QUIC_ATTACK_HARMLESS, /* a receiver, which must go on */
 };
+
+struct quic_conn; /* agents/quic/quic_conn.h */
 
 struct quic_attack {
     enum quic_attack_victim victim;

@@ -1,11 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "agents/quic/quic_rogue.h"
 
+#include "agents/base/err.h"
+#include "agents/quic/quic_conn.h"
 #include "agents/quic/roq.h"
 
-#include <string.h>
+#include <stdlib.h>
 
 #define PACKET_BYTES 1452
+
+struct quic_rogue {
+    struct agent_config cfg;
+    struct agent_env env, random; /* the connection's; whose random() serves it */
+    struct quic_conn conn;
+    uint8_t secret[QUIC_ATTACK_SECRET_BYTES];
+    int64_t next_packet;
+    bool up, deaf, broken; /* deaf: neither reads nor writes any more */
+};
 
 static void take_key(void *ctx, const char *line)
 {
@@ -69,21 +80,52 @@ static const struct quic_conn_events events = {
     .rtt = on_rtt,
 };
 
-int quic_rogue_init(struct quic_rogue *r, const struct agent_config *cfg,
-                    const struct agent_env *env, ns_t now)
+int quic_rogue_new(struct quic_rogue **out, const struct agent_config *cfg,
+                   const struct agent_env *env, ns_t now)
 {
-    *r = (struct quic_rogue){.cfg = *cfg, .next_packet = QUIC_ATTACK_FIRST_PACKET};
+    struct quic_rogue *r = calloc(1, sizeof *r);
+    int rv;
+
+    if (!r) {
+        return ERR_NOMEM;
+    }
+    r->cfg = *cfg;
+    r->next_packet = QUIC_ATTACK_FIRST_PACKET;
     /* the two functions have one context, so the caller's is kept for random() */
     r->random = *env;
     r->env = (struct agent_env){
         .seed = env->seed, .epoch_s = env->epoch_s, .random = fill, .keylog = take_key, .ctx = r};
     quic_conn_init(&r->conn, &r->cfg, &r->env, &events, r);
-    return r->conn.server ? 0 : quic_conn_connect(&r->conn, now);
+    rv = r->conn.server ? 0 : quic_conn_connect(&r->conn, now);
+    if (rv) {
+        quic_rogue_free(r);
+        return rv;
+    }
+    *out = r;
+    return 0;
 }
 
-void quic_rogue_fini(struct quic_rogue *r)
+void quic_rogue_free(struct quic_rogue *r)
 {
-    quic_conn_fini(&r->conn);
+    if (r) {
+        quic_conn_fini(&r->conn);
+        free(r);
+    }
+}
+
+void quic_rogue_fall_silent(struct quic_rogue *r)
+{
+    r->deaf = true;
+}
+
+bool quic_rogue_ready(const struct quic_rogue *r)
+{
+    return r->up;
+}
+
+const char *quic_rogue_error(const struct quic_rogue *r)
+{
+    return r->conn.error;
 }
 
 void quic_rogue_recv(struct quic_rogue *r, const struct dgram *d, ns_t now)
