@@ -7,7 +7,6 @@
 #include "testbed/interop/interop_test.h"
 
 #define TRANSFER_BYTES 1000000
-#define START_BPS 1000000 /* of our sender's target */
 
 /* Descriptions of the call under way. */
 static char theirs_sdp[PATH_MAX_BYTES], ours_sdp[PATH_MAX_BYTES];
