@@ -23,11 +23,18 @@ static const char call[] = "name: spoilt\n"
                            "  - {kind: media, start-rate: 2mbit}\n"
                            "duration: 3s\n";
 
+/* Long enough for everything on a host that is busy. */
+static const char long_call[] = "name: spoilt\n"
+                                "path: {rate: 5mbit, delay: 10ms, queue: 50ms}\n"
+                                "flows:\n"
+                                "  - {kind: media, start-rate: 2mbit}\n"
+                                "duration: 6s\n";
+
 static const char late_call[] = "name: spoilt\n"
                                 "path: {rate: 5mbit, delay: 10ms, queue: 50ms}\n"
                                 "flows:\n"
-                                "  - {kind: media, start: 1500ms}\n"
-                                "duration: 3s\n";
+                                "  - {kind: media, start: 4s}\n"
+                                "duration: 5s\n";
 
 static struct run_process_fixture fixture;
 
@@ -138,7 +145,7 @@ static void test_foreign_packets_and_queues(void **state)
 
     (void)state;
     need_root_and_namespaces();
-    begin(&s, call, false);
+    begin(&s, long_call, false);
     sender = await(&s, "sender", 600 * NS_PER_MS);
     capture = meddle_find(s.dir, "capture");
     assert_true(capture > 0);
@@ -167,19 +174,19 @@ static void test_processes_that_wait(void **state)
 
     (void)state;
     need_root_and_namespaces();
-    begin(&s, call, false);
+    begin(&s, long_call, false);
     sender = await(&s, "sender", 400 * NS_PER_MS);
     receiver = meddle_find(s.dir, "receiver");
     wire = meddle_find(s.dir, "wire");
     assert_true(receiver > 0 && wire > 0);
-    for (int i = 0; i < 40; i++) { /* most of its wake-ups are late */
+    signal_all(receiver, SIGSTOP);
+    assert_int_equal(meddle_in_node(sender, "10.77.3.2", "lan", meddle_flood_receiver), 0);
+    signal_all(receiver, SIGCONT);
+    for (int i = 0; i < 25; i++) { /* most of its wake-ups are late */
         pause_for(sender, 15 * NS_PER_MS);
         run_process_sleep_until(run_process_now() + 5 * NS_PER_MS);
     }
     pause_for(wire, 300 * NS_PER_MS);
-    signal_all(receiver, SIGSTOP);
-    assert_int_equal(meddle_in_node(sender, "10.77.3.2", "lan", meddle_flood_receiver), 0);
-    signal_all(receiver, SIGCONT);
     reasons = end(&s);
     expect(reasons, "driver-late");
     expect(reasons, "wire-late");
@@ -211,7 +218,7 @@ static void test_a_host_in_the_way(void **state)
 
     (void)state;
     need_root_and_namespaces();
-    begin(&s, call, false);
+    begin(&s, long_call, false);
     sender = await(&s, "sender", 500 * NS_PER_MS);
     assert_int_equal(meddle_shrink_send_buffers(sender), 0);
     assert_int_equal(meddle_in_node(sender, "10.77.1.1", "lan", meddle_put_slow_tbf), 0);
