@@ -24,6 +24,8 @@
 #define TICK (100 * NS_PER_MS)
 #define TICK_SHORT (2 * NS_PER_MS)
 #define LOG_CPU_INTERVAL (30 * NS_PER_S)
+/* How long a run that is to be alone waits for the host to be done with other things. */
+#define QUIET_PATIENCE (5 * NS_PER_S)
 
 /* A run that is to be made, or only to be reduced. */
 struct todo {
@@ -52,7 +54,7 @@ struct work {
     struct admission admission;
     struct progress progress;
     sigset_t mask;
-    ns_t said_busy;
+    ns_t said_busy, waits_since;
 };
 
 /* ---- how a run ends ---- */
@@ -259,12 +261,25 @@ static const struct todo *next_todo(const struct work *w)
     return &w->todo[w->next];
 }
 
-static bool may_begin(struct work *w, ns_t now)
+/* Whether a run that is to be alone need not wait any longer for a quiet host. */
+static bool is_quiet(struct work *w, ns_t now)
+{
+    if (!w->waits_since)
+        w->waits_since = now;
+    if (w->admission.busy > ADMISSION_BUSY_MAX && now - w->waits_since < QUIET_PATIENCE)
+        return false;
+    w->waits_since = 0;
+    return true;
+}
+
+static bool may_begin(struct work *w, const struct todo *todo, ns_t now)
 {
     bool held = w->admission.holding;
 
     if (w->admission.controlled)
         look_at_processors(w, now);
+    if (todo->alone && !is_quiet(w, now))
+        return false;
     if (admission_may_begin(&w->admission, w->running, now))
         return true;
     if (w->admission.holding && !held && (!w->said_busy || now - w->said_busy > LOG_CPU_INTERVAL)) {
@@ -281,7 +296,7 @@ static void begin_what_may(struct work *w)
     const struct todo *todo;
     struct place *p;
 
-    while ((todo = next_todo(w)) && (p = free_place(w)) && may_begin(w, process_now())) {
+    while ((todo = next_todo(w)) && (p = free_place(w)) && may_begin(w, todo, process_now())) {
         if (!has_room(w, todo->run))
             return;
         w->next++;
