@@ -174,7 +174,7 @@ $(O)/quicgo $(O)/pion: $(O)/%: testbed/interop/%/main.go
 # ---- goals ----
 
 .PHONY: all tests programs test unit nstest san smoke bench fuzz lint format clean help deps packages \
-	oom oom-tests test-browser test-kill fuzzers fuzz-coverage fuzz-coverage-report
+	oom oom-tests test-browser test-kill test-netem fuzzers fuzz-coverage fuzz-coverage-report
 
 packages:
 	@scripts/install-packages.sh test
@@ -214,6 +214,11 @@ test-kill: all $(O)/testbed/cmd/sweep_test $(O)/testbed/cmd/sweep_nstest
 
 nstest: all $(NSTESTS)
 	@scripts/run-tests.sh --ns $(NSTESTS)
+
+# On the netem of a kernel of our own, whatever this host's has.
+NETEM_TESTS := $(filter $(O)/testbed/netns/% $(O)/testbed/run/run_netem_nstest,$(NSTESTS))
+test-netem: all $(NETEM_TESTS)
+	@scripts/test-netem.sh $(NETEM_TESTS)
 
 san:
 	@$(MAKE) FLAVOUR=san test
@@ -256,6 +261,7 @@ help:
 	@echo 'test      install what is missing, build, run unit and namespace tests (root)'
 	@echo 'unit      unit tests only; no privileges'
 	@echo 'nstest    namespace tests only'
+	@echo 'test-netem  namespace tests on netem, in user-mode Linux, which it installs (root)'
 	@echo 'san       the same tests under ASan and UBSan'
 	@echo 'test-browser  calls with foreign WebRTC stacks, a browser among them (chromium, node, npm)'
 	@echo 'test-kill     sweeps killed KILLS=$(KILLS) times at moments spread over them (root)'

@@ -7,10 +7,11 @@
 # time), and ends with the line "N passed, N failed, N skipped". A program which crashes, runs
 # longer than TEST_TIMEOUT (120 s) or runs no test counts as one failure, whatever it printed.
 # Failures are shown in full, skipped tests with their reason. REQUIRE_NS=1: a skipped namespace
-# test is a failure. JUNIT=FILE: the same as JUnit XML, a suite for every program.
+# test is a failure. VERBOSE=1: shows what passed tests said, too. JUNIT=FILE: the same as JUnit XML,
+# a suite for every program.
 set -euo pipefail
 export LC_ALL=C
-: "${TEST_TIMEOUT:=120}" "${REQUIRE_NS:=}" "${JOBS:=$(nproc)}" "${JUNIT:=}"
+: "${TEST_TIMEOUT:=120}" "${REQUIRE_NS:=}" "${JOBS:=$(nproc)}" "${JUNIT:=}" "${VERBOSE:=}"
 
 # What cmocka's closing lines say, as "run passed failed skipped"; several groups add up.
 tally() {
@@ -103,6 +104,7 @@ one() {
         printf '  %-4s  %-44s %3d passed %5d ms\n' "$([ "$failed" = 0 ] && echo ok || echo FAIL)" \
             "$name" "$passed" "$ms"
         skip_reasons "$out.out"
+        [ -z "$VERBOSE" ] || sed -n '/^[^[]/s/^/        /p' "$out.out"
         if [ "$failed" != 0 ]; then
             sed 's/^/      | /' "$out.out"
             [ -z "$why" ] || echo "      $name $why"
@@ -130,7 +132,7 @@ fi
 
 TMP=$(mktemp -d)
 trap 'rm -rf "$TMP"' EXIT
-export TMP TEST_TIMEOUT REQUIRE_NS JUNIT
+export TMP TEST_TIMEOUT REQUIRE_NS JUNIT VERBOSE
 export CMOCKA_MESSAGE_OUTPUT=STDOUT # whatever the caller has set, this is what tally() reads
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 

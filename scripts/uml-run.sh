@@ -14,8 +14,9 @@
 #   125  user-mode Linux did not run here, or broke down: the reason is on standard error
 # No process and no file outlives this script, however it ends (a SIGKILL leaves a folder in /tmp).
 #
-# The clock inside is rough: there is one processor, shared with whatever the host does; timers come
-# late by up to some milliseconds, and on a busy host it stands still for longer.
+# The clock inside is rough: there is one processor, and timers come late by up to some milliseconds.
+# Where allowed and on a host with several processors it gets real-time priority; else, on a busy
+# host, it stands still for longer.
 set -euo pipefail
 export LC_ALL=C.UTF-8
 
@@ -27,12 +28,13 @@ KERNEL=linux.uml
 # Everything of the host as it is, with what is written to it kept in memory. The kernel looks for
 # its modules in /lib/modules.
 lay_over_host() {
-    local state=$1 root=/tmp/root dir dirs
+    local state=$1 root=/mnt/root dir dirs
+    PATH=$state:$PATH # our copy of mount
     mount -t proc proc /proc
     insmod "$MODULES/$(uname -r)/kernel/fs/overlayfs/overlay.ko"
-    mount -t tmpfs -o size=100% memory /tmp
-    mkdir /tmp/upper /tmp/work "$root"
-    mount -n -t overlay -o lowerdir=/,upperdir=/tmp/upper,workdir=/tmp/work root "$root"
+    mount -t tmpfs -o size=100% memory /mnt
+    mkdir /mnt/upper /mnt/work "$root"
+    mount -n -t overlay -o lowerdir=/,upperdir=/mnt/upper,workdir=/mnt/work root "$root"
     mount -n --move /proc "$root/proc"
     mount -n --move /dev "$root/dev"
     mount -n -t sysfs sys "$root/sys"
@@ -65,7 +67,7 @@ run_inside() {
 
 # shellcheck disable=SC2317 # the trap's
 off() {
-    [ -e /proc/sysrq-trigger ] || mount -n -t proc proc /proc
+    [ -e /proc/sysrq-trigger ] || "$MUXBED_UML_STATE/mount" -n -t proc proc /proc
     echo o >/proc/sysrq-trigger
     sleep 60
 }
@@ -79,8 +81,10 @@ if [ -n "${MUXBED_UML_STATE:-}" ] && [ $$ = 1 ]; then
     fi
     trap off EXIT
     lay_over_host "$MUXBED_UML_STATE"
-    cd /tmp/root
-    exec chroot . "$MUXBED_UML_STATE/init" overlaid
+    cd /mnt/root
+    pivot_root . mnt # in a mere chroot there would be no user namespaces
+    "$MUXBED_UML_STATE/umount" -n -l /mnt
+    exec "$MUXBED_UML_STATE/init" overlaid
 fi
 
 # ---- outside ----
@@ -122,7 +126,7 @@ done
 [[ $timeout =~ ^[1-9][0-9]*$ ]] || die "--timeout: '$timeout' is no number of seconds"
 [[ $memory =~ ^[1-9][0-9]*$ ]] || die "--memory: '$memory' is no number of MiB"
 PATH=$PATH:/usr/sbin:/sbin
-for tool in "$KERNEL" insmod setsid setpriv unshare; do
+for tool in "$KERNEL" insmod setsid setpriv unshare pivot_root; do
     command -v "$tool" >/dev/null ||
         die "$tool is missing (scripts/install-packages.sh netem installs it)"
 done
@@ -144,7 +148,9 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 
 cp "$0" "$state/init"
-chmod 755 "$state/init"
+# Not the host's, which is set-uid to a user that may be another one inside.
+cp "$(command -v mount)" "$(command -v umount)" "$state/"
+chmod 755 "$state"/{init,mount,umount}
 printf '%s\0' "$@" >"$state/command"
 env -0 >"$state/environment"
 printf '%s' "$PWD" >"$state/folder"
@@ -154,6 +160,11 @@ touch "$state/writable" "$state/stdout" "$state/stderr"
 # The processes of the command inside are processes of the host as well. In a pid namespace they end
 # with the first one, which ends with this script, whatever happens.
 cage=(unshare --pid --fork --kill-child)
+# Its timers compete with all else on this host. It keeps one processor busy at most.
+hurry=()
+if [ "$(nproc)" -gt 1 ] && chrt -r 1 true 2>/dev/null; then
+    hurry=(chrt -r 1)
+fi
 [ "$(id -u)" = 0 ] || cage+=(--user --map-root-user)
 "${cage[@]}" true 2>/dev/null || die "no pid namespace can be had here (${cage[*]})"
 
@@ -161,7 +172,7 @@ cage=(unshare --pid --fork --kill-child)
 tmpdir=/dev/shm
 [ "$(df --output=avail -k /dev/shm 2>/dev/null | tail -n 1)" -ge $((memory * 1024)) ] 2>/dev/null ||
     tmpdir=$state
-setpriv --pdeathsig KILL "${cage[@]}" env -i PATH="$PATH" HOME=/ TMPDIR="$tmpdir" \
+setpriv --pdeathsig KILL "${cage[@]}" "${hurry[@]}" env -i PATH="$PATH" HOME=/ TMPDIR="$tmpdir" \
     timeout -k 5 "$timeout" "$KERNEL" \
     mem="${memory}M" root=none rootfstype=hostfs rootflags=/ ro init="$state/init" \
     MUXBED_UML_STATE="$state" uml_dir="$state/" umid=uml quiet noreboot \
@@ -181,5 +192,5 @@ if [ "$status" = 124 ] || [ "$status" = 137 ]; then
     echo "uml-run: ended after $timeout s" >&2
     exit 124
 fi
-tail -n 20 "$state/console" >&2
+grep -vE '^(Stack:|Call Trace:| [0-9a-f]{8} | \[<)' "$state/console" | tail -n 12 >&2 || true
 die "user-mode Linux ended with status $status before the command did; above what it said last"

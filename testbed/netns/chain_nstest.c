@@ -176,7 +176,7 @@ static bps_t rate_seen(const struct flood *f)
 
 static void test_set_up_is_quick(void **state)
 {
-    enum { TIMES = 10 };
+    enum { TIMES = 5 };
     ns_t worst_up = 0, worst_down = 0;
 
     (void)state;
@@ -286,7 +286,7 @@ static void test_two_at_once_do_not_meet(void **state)
     open_end(a, TOPOLOGY_RECEIVER, &to);
     send_one(&from, &to, 100);
     p = (struct pollfd){.fd = to.fd, .events = POLLIN};
-    assert_int_equal(poll(&p, 1, 1000), 1);
+    assert_int_equal(poll(&p, 1, 5000), 1);
     assert_true(receive(&to, data, sizeof data) > 0);
     assert_int_equal(chain_counters(a, &forward, &backward, &m), 0);
     assert_int_equal(forward.out_packets, 1);
@@ -393,13 +393,16 @@ static void test_queue_bound(void **state)
         send_one(&from, &to, UDP_BYTES);
     }
     sending = now() - begin;
-    for (struct pollfd p = {.fd = to.fd, .events = POLLIN}; poll(&p, 1, 300) > 0;) {
-        uint8_t data[2048];
-        ns_t stamp = receive(&to, data, sizeof data);
+    /* Quiet twice, since a clock that stood still ends a wait before what is due comes. */
+    for (int quiet = 0; quiet < 2; quiet++) {
+        for (struct pollfd p = {.fd = to.fd, .events = POLLIN}; poll(&p, 1, 300) > 0; quiet = 0) {
+            uint8_t data[2048];
+            ns_t stamp = receive(&to, data, sizeof data);
 
-        first = first ? first : stamp;
-        last = stamp;
-        got++;
+            first = first ? first : stamp;
+            last = stamp;
+            got++;
+        }
     }
     assert_int_equal(chain_counters(c, &forward, &backward, &m), 0);
     assert_int_equal(forward.in_packets, OFFERED);
@@ -446,10 +449,12 @@ static void test_reshape_keeps_the_queue(void **state)
         struct pollfd p = {.fd = to.fd, .events = POLLIN};
         uint8_t data[2048];
 
-        assert_int_equal(poll(&p, 1, 2000), 1);
+        assert_int_equal(poll(&p, 1, 5000), 1);
         got += receive(&to, data, sizeof data) > 0;
     }
-    assert_true(now() - begin < 500 * NS_PER_MS); /* 48 ms at 20 Mbit/s, 970 at 1 */
+    if (!clock_is_rough()) {
+        assert_true(now() - begin < 800 * NS_PER_MS); /* 48 ms at 20 Mbit/s, 970 at 1 */
+    }
     assert_int_equal(chain_counters(c, &forward, &backward, &m), 0);
     assert_int_equal(forward.drops, 0);
     assert_int_equal(forward.out_packets, OFFERED);
