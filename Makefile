@@ -70,13 +70,21 @@ NSTEST_SRC := $(filter %_nstest.c,$(SRC))
 FUZZ_SRC   := $(filter %_fuzz.c,$(SRC))
 BENCH_SRC  := $(filter %_bench.c,$(SRC))
 MAIN_SRC   := $(filter %_main.c,$(SRC))
-LIB_SRC    := $(filter-out $(TEST_SRC) $(NSTEST_SRC) $(FUZZ_SRC) $(BENCH_SRC) $(MAIN_SRC),$(SRC))
+# What is loaded before a test program (testbed/faults), and so part of no other.
+LOAD_SRC   := $(filter testbed/faults/%,$(SRC))
+LIB_SRC    := $(filter-out $(TEST_SRC) $(NSTEST_SRC) $(FUZZ_SRC) $(BENCH_SRC) $(MAIN_SRC) \
+	$(LOAD_SRC),$(SRC))
 
 TESTS   := $(TEST_SRC:%.c=$(O)/%)
 NSTESTS := $(NSTEST_SRC:%.c=$(O)/%)
 FUZZERS := $(FUZZ_SRC:%.c=$(O)/%)
 BENCHES := $(BENCH_SRC:%.c=$(O)/%)
 OOM_TESTS := $(filter %_oom_test,$(TESTS))
+# The others are tried from outside; foreign peers are none of ours.
+OOM_IN    ?= agents testbed analysis
+OOM_TRIED := $(foreach d,$(OOM_IN),$(filter $(O)/$(d)/% $(O)/$(d)%_test,\
+	$(filter-out $(OOM_TESTS) $(O)/testbed/interop/%,$(TESTS))))
+OOM_LIB   := $(O)/testbed/faults/oom.so
 
 # agents/agent_main.c is build/agent, and so on; only testbed's takes the product's name.
 program  = $(BIN)/$(patsubst testbed,muxbed,$(patsubst %_main.c,%,$(notdir $(1))))
@@ -156,6 +164,11 @@ $(foreach t,$(TEST_SRC) $(NSTEST_SRC) $(BENCH_SRC),$(eval $(call link,$(t:%.c=$(
 	$(if $(filter %_oom_test.c,$(t)),$(OOM_WRAP)))))
 $(foreach t,$(FUZZ_SRC),$(eval $(call link,$(t:%.c=$(O)/%),$(t),-fsanitize=fuzzer)))
 
+$(OOM_LIB): $(LOAD_SRC) $(wildcard testbed/faults/*.h)
+	@mkdir -p $(@D)
+	$(call say,LD,$@) $(CC) $(ALL_CPPFLAGS) -std=gnu11 -O2 -g -fno-omit-frame-pointer $(WARN) \
+		$(if $(ERR),-Werror) -fPIC -shared $(LOAD_SRC) -o $@
+
 # A peer of the agent in Go, where Debian's packages for it are installed (testbed/interop).
 GOCODE := /usr/share/gocode
 GO     := $(shell command -v go)
@@ -174,7 +187,7 @@ $(O)/quicgo $(O)/pion: $(O)/%: testbed/interop/%/main.go
 # ---- goals ----
 
 .PHONY: all tests programs test unit nstest san smoke bench fuzz lint format clean help deps packages \
-	oom oom-tests test-browser test-kill test-netem fuzzers fuzz-coverage fuzz-coverage-report
+	oom oom-short oom-all oom-tests test-browser test-kill test-netem fuzzers fuzz-coverage fuzz-coverage-report
 
 packages:
 	@scripts/install-packages.sh test
@@ -196,10 +209,16 @@ test: packages
 unit: all $(TESTS) $(PEERS)
 	@scripts/run-tests.sh --unit $(TESTS)
 
-# The tests that refuse allocations are unit tests as well; sanitizers see what they leave behind.
+# All unit tests with their allocations failing one by one (testbed/faults), then the tests that
+# refuse allocations by themselves; sanitizers see what either leaves behind. oom-short is for the
+# gate: what of the first fits into a second per program.
 oom:
-	@$(MAKE) FLAVOUR=san oom-tests
-oom-tests: $(OOM_TESTS)
+	@$(MAKE) FLAVOUR=san oom-all oom-tests
+oom-short:
+	@OOM_SECONDS=1 $(MAKE) FLAVOUR=san oom-all
+oom-all: all $(OOM_LIB) $(OOM_TRIED)
+	@scripts/run-oom.sh $(OOM_LIB) $(sort $(OOM_TRIED))
+oom-tests: $(OOM_TESTS) | oom-all
 	@scripts/run-tests.sh --unit $(OOM_TESTS)
 
 # Foreign WebRTC peers, a browser among them (testbed/interop/README.md).
@@ -270,7 +289,8 @@ help:
 	@echo 'bench     benchmarks, and the simulator'"'"'s speed'
 	@echo 'fuzz      run every fuzzer for FUZZ_SECONDS=$(FUZZ_SECONDS) (clang)'
 	@echo 'fuzz-coverage  lines of the parsers that the fuzzers'"'"' kept inputs reach (clang)'
-	@echo 'oom       tests in which every allocation fails once, under ASan and UBSan'
+	@echo 'oom       all unit tests with every allocation failing once, under ASan and UBSan;'
+	@echo '          OOM_IN="agents/quic analysis" only these, OOM_SECONDS=60 per program, OOM_ALL=1'
 	@echo 'lint      layers, purity, sizes, format, licence lines, shell scripts'
 	@echo 'format    rewrite the C files in the house style'
 	@echo 'deps      build wolfSSL and ngtcp2 into the cache'

@@ -41,7 +41,7 @@ usrsctp*              agents/webrtc/*
 netlink/*             testbed/netns/*
 pcap*                 testbed/capture/* analysis/ingest/*
 fyaml* libfyaml*      testbed/scenario/*
-cmocka*               *_test.c *_nstest.c *_bench.c agents/base/test*
+cmocka*               *_test.c *_nstest.c *_bench.c agents/base/test* testbed/faults/*
 '
 # The header patterns of a row end at the first word holding one of these.
 ROOM='^(agents|testbed|analysis|\*_)'
