@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* build/analyze: reduces run folders and reports on plans. */
+#include "analysis/metrics/lone_records.h"
 #include "analysis/metrics/reduce.h"
 #include "analysis/report/agreement.h"
 #include "analysis/report/report.h"
@@ -107,12 +108,13 @@ static error_t parse(int key, char *value, struct argp_state *state)
 static const struct argp parser = {
     .options = options,
     .parser = parse,
-    .args_doc = "reduce RUNDIR...\nreport PLANDIR\nagree PLANDIR PLANDIR",
+    .args_doc = "reduce RUNDIR...\nreport PLANDIR\nagree PLANDIR PLANDIR\nrecords DIR",
     .doc = "reduce: writes metrics.json and the series of each run folder.\n"
            "report: writes summary.json, summary.csv, plots and report.html of a plan's folder, "
            "reducing first what has not been, and prints a table.\n"
            "agree: compares the medians of two plans of one scenario, on two kinds of link, with "
-           "the bands within which links agree.\v"
+           "the bands within which links agree.\n"
+           "records: prints what the records of agents that ran alone (agent --records DIR) say.\v"
            "Exit status: 0 all well, 1 an expectation of the plan does not hold or a metric is "
            "outside its band, 2 usage, 4 runs that are invalid, too few, or cannot be read.",
 };
@@ -153,12 +155,29 @@ static int reduce(const struct arguments *a)
     for (int i = 1; i < a->count; i++) {
         struct fault f;
 
-        if (reduce_run(a->words[i], NULL, &f)) {
+        if (lone_records_here(a->words[i])) {
+            fprintf(stderr,
+                    "analyze: %s: no manifest and no captures: records of agents that ran alone; "
+                    "\"analyze records %s\" says what they allow\n",
+                    a->words[i], a->words[i]);
+            status = EXIT_RUNS;
+        } else if (reduce_run(a->words[i], NULL, &f)) {
             fprintf(stderr, "analyze: %s\n", f.text);
             status = EXIT_RUNS;
         }
     }
     return status;
+}
+
+static int records(const struct arguments *a)
+{
+    struct fault f;
+
+    if (lone_records_print(a->words[1], stdout, &f)) {
+        fprintf(stderr, "analyze: %s\n", f.text);
+        return EXIT_RUNS;
+    }
+    return EXIT_SUCCESS;
 }
 
 static int report(struct arguments *a)
@@ -167,6 +186,10 @@ static int report(struct arguments *a)
     struct fault f;
     size_t unmet = 0;
     int invalid;
+
+    if (lone_records_here(a->words[1])) {
+        return reduce(a); /* which says what this is */
+    }
 
     if (a->plots && !a->report.templates) {
         if (!find_templates(templates, sizeof templates)) {
@@ -214,6 +237,9 @@ int main(int argc, char **argv)
     }
     if (a.count == 2 && strcmp(a.words[0], "report") == 0) {
         return report(&a);
+    }
+    if (a.count == 2 && strcmp(a.words[0], "records") == 0) {
+        return records(&a);
     }
     if (a.count == 3 && strcmp(a.words[0], "agree") == 0) {
         return agree(&a);
