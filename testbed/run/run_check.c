@@ -109,10 +109,21 @@ static int try_namespaces(struct message *m)
     return fd < 0;
 }
 
-/* In the namespace (and user namespace) that try_namespaces has led us to. */
-static int try_packet_socket(struct message *m)
+static int open_packet_socket(void *arg)
 {
     int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, htons(ETH_P_ALL));
+
+    (void)arg;
+    if (fd >= 0) {
+        close(fd);
+    }
+    return fd < 0 ? ERR_OS : 0;
+}
+
+/* In a namespace of our own, in the user namespace that try_namespaces has led us to. */
+static int try_packet_socket(struct message *m)
+{
+    int fd = netns_new(open_packet_socket, NULL);
 
     if (fd < 0) {
         return message_set(m, 1, "%s", strerror(errno));
