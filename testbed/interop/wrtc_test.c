@@ -19,6 +19,7 @@
 
 #include "testbed/interop/webrtc_call_test.h"
 
+#define PEER_SECONDS "35" /* at most: it ends with the call */
 #define BROWSER "browser"
 #define SCRIPTS "testbed/interop/wrtc"
 
@@ -119,7 +120,7 @@ static void send_to(const char *stack, const char *turn, bool media)
     pid_t theirs, ours;
 
     need_peers();
-    theirs = start_peer(stack, turn, "receive", media ? "6" : "5");
+    theirs = start_peer(stack, turn, "receive", PEER_SECONDS);
     ours = start_agent("sender", offers, theirs_sdp, media ? "media=1" : "media=0");
     assert_int_equal(finish("agent", ours, 0), 0);
     assert_int_equal(finish("peer", theirs, 0), 0);
@@ -150,7 +151,7 @@ static void receive_from(const char *stack, const char *turn, bool media)
     pid_t theirs, ours;
 
     need_peers();
-    theirs = start_peer(stack, turn, "send", media ? "6" : "5");
+    theirs = start_peer(stack, turn, "send", PEER_SECONDS);
     ours = start_agent("receiver", offers, theirs_sdp, media ? "media=1" : "media=0");
     assert_int_equal(finish("peer", theirs, 0), 0);
     kill(ours, SIGTERM); /* in case the peer has not hung up properly */

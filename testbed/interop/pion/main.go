@@ -7,8 +7,8 @@
 // Session descriptions are exchanged in the files THEIRS (read, waited for) and OURS (written under
 // another name, then renamed). send: VP8 that is none, and the file DATA as a transfer in the
 // agent's format (agents/media/bulk.h), whose digest is given, on a data channel. receive: takes
-// both, writes what the transfer carries to DATA. After SECONDS, or when the agent hangs up, it
-// prints what it saw as "name value" lines.
+// both, writes what the transfer carries to DATA. When the agent hangs up, some seconds after the
+// transfer is over, or after SECONDS at the latest, it prints what it saw as "name value" lines.
 package main
 
 import (
@@ -33,6 +33,7 @@ const (
 	frameInterval = 40 * time.Millisecond
 	frameBytes    = 5000
 	patience      = 10 * time.Second // beyond SECONDS
+	linger        = 3 * time.Second  // our sender hangs up before
 )
 
 func die(format string, args ...interface{}) {
@@ -52,6 +53,7 @@ type seen struct {
 	packets, bytes, dataBytes int
 	digest                    string
 	state                     string
+	finished                  chan struct{} // the transfer
 }
 
 func (s *seen) do(f func()) {
@@ -138,7 +140,11 @@ func sendTransfer(channel *webrtc.DataChannel, path, digest string, s *seen) {
 		must(channel.Send(data[at:end]))
 	}
 	must(channel.Send(append([]byte("MBXE"), sum...)))
+	for channel.BufferedAmount() > 0 {
+		time.Sleep(5 * time.Millisecond)
+	}
 	s.do(func() { s.dataBytes = len(data) })
+	close(s.finished)
 }
 
 // takeTransfer checks the form of a transfer; whoever reads the file checks its content.
@@ -163,6 +169,7 @@ func takeTransfer(channel *webrtc.DataChannel, path string, s *seen) {
 			}
 			must(out.Close())
 			s.do(func() { s.digest = hex.EncodeToString(m.Data[4:]) })
+			close(s.finished)
 		}
 	})
 }
@@ -237,7 +244,7 @@ func main() {
 	// Whatever happens: nobody has to wait for this process.
 	time.AfterFunc(lasts+patience, func() { die("the agent has not answered") })
 
-	s := &seen{}
+	s := &seen{finished: make(chan struct{})}
 	pc := newPeer()
 	over := make(chan struct{}, 1)
 	stop := make(chan struct{})
@@ -271,6 +278,11 @@ func main() {
 	signal(pc, offers, theirs, ours)
 	select {
 	case <-over:
+	case <-s.finished:
+		select {
+		case <-over:
+		case <-time.After(linger):
+		}
 	case <-time.After(lasts):
 	}
 	close(stop)

@@ -6,8 +6,8 @@
 // TypeScript all through and does the data channel alone. Session descriptions are exchanged in the
 // files THEIRS (read, waited for) and OURS (written under another name, then renamed). `send` sends
 // VP8 and a transfer of 1 MB in the agent's format (agents/media/bulk.h) on a data channel,
-// `receive` takes both and checks the transfer. After SECONDS, or when the agent hangs up, it prints
-// what it saw as "key value" lines.
+// `receive` takes both and checks the transfer. When the agent hangs up, some seconds after the
+// transfer is over, or after SECONDS at the latest, it prints what it saw as "key value" lines.
 'use strict';
 
 const fs = require('fs');
@@ -19,6 +19,7 @@ const sending = role === 'send';
 const video = stack === 'wrtc';
 const FRAME = { width: 640, height: 360, perSecond: 25, kinds: 8 };
 const BUFFERED_MAX = 1 << 20;
+const LINGER = sending ? 4000 : 3000; // ms; our sender hangs up before
 
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const seen = { 'data-bytes': 0, 'data-intact': 0, 'packets': 0, 'bytes': 0, 'plis': 0 };
@@ -132,7 +133,7 @@ async function main() {
     const pc = new library.RTCPeerConnection({ iceServers: [] });
     const sink = await transferSink(seen);
     const until = Date.now() + seconds * 1000;
-    let channel = null, camera = null;
+    let channel = null, camera = null, sent = false;
 
     pc.ondatachannel = (event) => listen(event.channel, sink);
     if (turn === 'answer') {
@@ -144,10 +145,14 @@ async function main() {
     }
     await signal(pc);
     if (sending) {
-        whenOpen(channel).then(() => sendTransfer(channel));
+        whenOpen(channel).then(() => sendTransfer(channel)).then(() => { sent = true; });
     }
-    while (Date.now() < until && !['failed', 'closed'].includes(pc.connectionState)) {
+    let over = until;
+    while (Date.now() < over && !['failed', 'closed'].includes(pc.connectionState)) {
         await sleep(100);
+        if (over === until && (sending ? sent && channel.bufferedAmount === 0 : seen['data-intact'])) {
+            over = Math.min(until, Date.now() + LINGER);
+        }
         if (video && pc.connectionState === 'connected') {
             seen['connected'] = 1;
             await look(pc);
