@@ -30,7 +30,7 @@ if [ -n "${NETEM_OUT:-}" ]; then
 fi
 report=$(mktemp)
 trap 'rm -f "$report"' EXIT
-export TEST_TIMEOUT REQUIRE_NS=1 VERBOSE=1
+export TEST_TIMEOUT REQUIRE_NS=1 REQUIRE_NETEM=1 VERBOSE=1
 scripts/uml-run.sh "${share[@]}" --timeout "$NETEM_TIMEOUT" scripts/run-tests.sh --ns "$@" |
     tee "$report" || status=$?
 if ! grep -qE '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$report"; then

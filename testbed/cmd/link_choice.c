@@ -57,7 +57,7 @@ static int choose_first(struct link_choice *c, const struct plan *plan)
         snprintf(c->why, sizeof(c->why), "netem works here");
     } else if (works(RUN_LINK_WIRE, plan, wire, sizeof(wire))) {
         c->link = RUN_LINK_WIRE;
-        snprintf(c->why, sizeof(c->why), "no netem here: %s", netem);
+        snprintf(c->why, sizeof(c->why), "not netem: %s", netem);
     } else {
         snprintf(c->why, sizeof(c->why), "no real link here: netem (%s), wire (%s)", netem, wire);
     }

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "testbed/run/run_path.h"
+
+#include "agents/base/err.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+static const struct scenario bare = {.path_rate = 5000000,
+                                     .path_delay = 10 * NS_PER_MS,
+                                     .back_delay = NS_NEVER,
+                                     .back_jitter = NS_NEVER,
+                                     .back_loss_ppm = NS_NEVER,
+                                     .back_duplicate_ppm = NS_NEVER};
+
+static void test_directions(void **state)
+{
+    struct scenario s = bare;
+    struct impair_config forward, backward;
+
+    (void)state;
+    assert_false(run_path_is_impaired(&s));
+    s.path_loss = 0.02;
+    s.back_delay = 30 * NS_PER_MS;
+    s.back_loss_ppm = 0;
+    assert_true(run_path_is_impaired(&s));
+    forward = run_path_impair(&s, TOPOLOGY_FORWARD);
+    backward = run_path_impair(&s, TOPOLOGY_BACKWARD);
+    assert_int_equal(forward.delay, 10 * NS_PER_MS);
+    assert_true(forward.loss == 0.02);
+    assert_int_equal(backward.delay, 30 * NS_PER_MS);
+    assert_true(backward.loss == 0);
+    assert_int_not_equal(forward.seed, backward.seed);
+    assert_int_equal(run_path_delay_max(&s), 30 * NS_PER_MS);
+}
+
+/* Either direction may be what netem cannot do. */
+static void test_what_netem_can(void **state)
+{
+    struct scenario s = bare;
+    struct message m;
+
+    (void)state;
+    assert_int_equal(run_path_netem(&s, &m), 0);
+    s.path_loss = 0.02;
+    s.back_delay = 30 * NS_PER_MS;
+    assert_int_equal(run_path_netem(&s, &m), 0);
+    s.back_jitter = NS_PER_MS;
+    assert_int_equal(run_path_netem(&s, &m), ERR_CONFIG);
+    assert_non_null(strstr(m.text, "allowed: path.jitter-model reorder"));
+    s.path_jitter_model = SCENARIO_JITTER_REORDER;
+    assert_int_equal(run_path_netem(&s, &m), 0);
+    s.back_duplicate_ppm = 1000;
+    assert_int_equal(run_path_netem(&s, &m), ERR_CONFIG);
+    assert_non_null(strstr(m.text, "path.duplicate together with path.jitter"));
+    s.back_jitter = 0;
+    assert_int_equal(run_path_netem(&s, &m), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_directions),
+        cmocka_unit_test(test_what_netem_can),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
