@@ -294,6 +294,7 @@ static void test_lateness(void **state)
     make_temporary(dir);
     run_state_lateness(dir, &p99, &max);
     assert_true(p99 == NS_NEVER && max == NS_NEVER);
+    write_file(dir, "manifest.json", "{\"invalid\":[]}");
     write_file(dir, "receiver.counter.csv",
                "name,value\ndriver-late-p99-ns,1500\ndriver-late-max-ns,70000\n");
     write_file(dir, "testbed.counter.csv", "name,value\nwire-late-p99-ns,2500\n");

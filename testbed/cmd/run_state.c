@@ -3,7 +3,7 @@
 
 #include "agents/record/reason.h"
 #include "testbed/cmd/cmd.h"
-#include "testbed/run/csv_look.h"
+#include "testbed/run/run_outcome.h"
 
 #include <jansson.h>
 #include <string.h>
@@ -62,28 +62,19 @@ void run_state_judge(const char *dir, struct run_verdict *v)
     json_decref(doc);
 }
 
-static void take_counter(const char *path, const char *name, ns_t *worst)
+/* The later of two; NS_NEVER: not known. */
+static ns_t later(ns_t a, ns_t b)
 {
-    const struct csv_query q = {.where = "name", .text = name, .want = "value"};
-    int64_t v = 0;
-
-    if (csv_look(path, &q, &v) > 0 && (*worst == NS_NEVER || v > *worst))
-        *worst = v;
+    return a == NS_NEVER ? b : b == NS_NEVER ? a : ns_max(a, b);
 }
 
 void run_state_lateness(const char *dir, ns_t *p99, ns_t *max)
 {
-    static const char *const files[] = {"sender.counter.csv", "receiver.counter.csv",
-                                        "testbed.counter.csv"};
-    char path[CMD_PATH_MAX];
+    struct run_outcome o;
 
     *p99 = *max = NS_NEVER;
-    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-        if (cmd_join(path, dir, files[i]))
-            continue;
-        take_counter(path, "driver-late-p99-ns", p99);
-        take_counter(path, "driver-late-max-ns", max);
-        take_counter(path, "wire-late-p99-ns", p99);
-        take_counter(path, "wire-late-max-ns", max);
+    if (!run_outcome_read(&o, dir)) {
+        *p99 = later(o.driver_late_p99, o.wire_late_p99);
+        *max = later(o.driver_late_max, o.wire_late_max);
     }
 }

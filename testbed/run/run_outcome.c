@@ -11,9 +11,6 @@
 #include <string.h>
 
 #define PATH_BYTES 4096
-/* Half of what makes a run invalid (netns_judge.c). */
-#define ROOM_LATE_P99 (500 * NS_PER_US)
-#define ROOM_LATE_MAX (25 * NS_PER_MS)
 
 static json_t *load(const char *dir, const char *name)
 {
@@ -92,17 +89,4 @@ int run_outcome_read(struct run_outcome *o, const char *dir)
     json_decref(manifest);
     json_decref(metrics);
     return 0;
-}
-
-static bool is_early(ns_t late, ns_t limit)
-{
-    return late == NS_NEVER || late <= limit;
-}
-
-bool run_outcome_has_room(const struct run_outcome *o)
-{
-    return !o->host && o->certificate == RUN_CERTIFICATE_HELD && o->attempts == 1 &&
-           is_early(o->driver_late_p99, ROOM_LATE_P99) &&
-           is_early(o->driver_late_max, ROOM_LATE_MAX) &&
-           is_early(o->wire_late_p99, ROOM_LATE_P99) && is_early(o->wire_late_max, ROOM_LATE_MAX);
 }

@@ -26,8 +26,4 @@ struct run_outcome {
 /* Reads the folder of a run that has ended. Returns 0, or ERR_OS when it has no readable
  * manifest. */
 int run_outcome_read(struct run_outcome *o, const char *dir);
-/* Whether the run shows that the host could do a little more: the certificate held at once, the run
- * names no reason that lies with the host, and nothing was later than half of what is allowed. */
-bool run_outcome_has_room(const struct run_outcome *o);
-
 #endif
