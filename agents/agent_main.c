@@ -2,6 +2,7 @@
 /* build/agent: one agent over a real UDP socket, started by the testbed or by a person. */
 #include "agents/agent.h"
 #include "agents/base/err.h"
+#include "agents/base/std_streams.h"
 #include "agents/io/clock.h"
 #include "agents/io/text_file.h"
 #include "agents/io/udp_driver.h"
@@ -581,6 +582,7 @@ int main(int argc, char **argv)
     const struct rlimit spin = {.rlim_cur = SPIN_LIMIT_US, .rlim_max = SPIN_LIMIT_US};
     int rc, closed;
 
+    std_streams_open();
     p.opt.config = agent_config_default();
     argp_err_exit_status = EXIT_USAGE;
     if (argp_parse(&argp, argc, argv, 0, NULL, &p.opt) || check_config(&p.opt)) {

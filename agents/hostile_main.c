@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* build/hostile: a peer that breaks the rules, over real sockets. For developers of the stacks. */
 #include "agents/base/err.h"
+#include "agents/base/std_streams.h"
 #include "agents/hostile_peer.h"
 #include "agents/hostile_victim.h"
 
@@ -212,6 +213,7 @@ int main(int argc, char **argv)
 {
     struct options o = {.stack = -1, .role = -1};
 
+    std_streams_open();
     argp_err_exit_status = EXIT_USAGE;
     if (argp_parse(&argp, argc, argv, 0, NULL, &o)) {
         return EXIT_USAGE;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* build/analyze: reduces run folders and reports on plans. */
+#include "agents/base/std_streams.h"
 #include "analysis/metrics/lone_records.h"
 #include "analysis/metrics/reduce.h"
 #include "analysis/report/agreement.h"
@@ -228,6 +229,7 @@ int main(int argc, char **argv)
 {
     struct arguments a = {.plots = true, .agree.runs_min = AGREEMENT_RUNS_MIN};
 
+    std_streams_open();
     argp_err_exit_status = EXIT_USAGE;
     if (argp_parse(&parser, argc, argv, 0, NULL, &a)) {
         return EXIT_USAGE;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The program muxbed: a table of subcommands. Without one it runs a scenario. */
+#include "agents/base/std_streams.h"
 #include "testbed/cmd/cmd.h"
 #include "testbed/scenario/nearest.h"
 
@@ -98,6 +99,7 @@ int main(int argc, char **argv)
     const struct cmd *c = argc > 1 ? find(argv[1]) : NULL;
     const char *self = called(argc > 0 ? argv[0] : NULL);
 
+    std_streams_open();
     if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-?") ||
                      !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")))
         return help(self);
