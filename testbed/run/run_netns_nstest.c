@@ -5,6 +5,7 @@
 #include "agents/base/err.h"
 #include "agents/base/message.h"
 #include "testbed/run/csv_look.h"
+#include "testbed/run/run_path.h"
 
 #include <dirent.h>
 #include <setjmp.h>
@@ -46,6 +47,17 @@ static const char long_path[] = "name: long\n"
                                 "flows:\n"
                                 "  - {kind: media}\n"
                                 "duration: 6s\n";
+
+static const char impaired_path[] = "name: impaired\n"
+                                    "path:\n"
+                                    "  loss: 5%\n"
+                                    "  jitter: 2ms\n"
+                                    "  duplicate: 5%\n"
+                                    "  back: {delay: 15ms, loss: 0, duplicate: 0}\n"
+                                    "flows:\n"
+                                    "  - {kind: media}\n"
+                                    "  - {kind: data, size: 300kB, start: 200ms}\n"
+                                    "linger: 500ms\n";
 
 static char folder[64];
 static struct plan *plan;
@@ -239,6 +251,61 @@ static void test_a_long_path_is_emptied(void **state)
     clean_up();
 }
 
+static int64_t of_link(const char *direction, const char *column)
+{
+    const struct csv_query q = {.where = "name", .text = direction, .want = column};
+    int64_t v = -1;
+    char path[128];
+
+    snprintf(path, sizeof path, "%s/testbed.%s.csv", folder,
+             strcmp(column, "value") != 0 ? "link" : "counter");
+    (void)csv_look(path, &q, &v);
+    return v;
+}
+
+/* What a scenario asks of its path happens on a real one: of so many packets that went in, exactly
+ * those are lost or doubled that the model says. */
+static void test_an_impaired_path(void **state)
+{
+    const struct plan_options options = {.runs = -1, .seed = -1};
+    static struct outcome o;
+    struct mischief none = {0};
+    struct plan *p;
+    struct impair_config asked;
+    struct impair model;
+    int64_t lost = 0, twice = 0, in;
+
+    (void)state;
+    assert_int_equal(
+        plan_parse(&p, "impaired", impaired_path, sizeof impaired_path - 1, &options, stderr), 0);
+    run_plan(p, &none, &o);
+    if (o.rc) {
+        fail_msg("%s", o.message);
+    }
+    assert_null(strstr(o.manifest, "agent-exit"));
+    assert_null(strstr(o.manifest, "-drops"));
+    assert_null(strstr(o.manifest, "file-unfinished"));
+    in = of_link("forward", "out_packets") + of_link("forward", "loss_drops") -
+         of_link("link-duplicated-forward", "value");
+    assert_true(in > 200);
+    asked = run_path_impair(&p->runs[0].scenario, TOPOLOGY_FORWARD);
+    assert_int_equal(impair_init(&model, &asked), 0);
+    for (int64_t i = 0; i < in; i++) {
+        int copies = impair_packet(&model, SHAPE_PACKET_BYTES, i).copies;
+
+        lost += copies == 0;
+        twice += copies == 2;
+    }
+    assert_true(lost > 0 && twice > 0);
+    assert_int_equal(of_link("forward", "loss_drops"), lost);
+    assert_int_equal(of_link("link-duplicated-forward", "value"), twice);
+    assert_true(of_link("backward", "out_packets") > 0);
+    assert_int_equal(of_link("backward", "loss_drops"), 0);
+    assert_int_equal(of_link("link-duplicated-backward", "value"), 0);
+    plan_free(p);
+    clean_up();
+}
+
 static void test_a_killed_agent(void **state)
 {
     static struct outcome o;
@@ -299,6 +366,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_run_leaves_its_folder),
         cmocka_unit_test(test_a_long_path_is_emptied),
+        cmocka_unit_test(test_an_impaired_path),
         cmocka_unit_test(test_a_killed_agent),
         cmocka_unit_test(test_a_frozen_agent),
         cmocka_unit_test(test_a_frozen_wire),
