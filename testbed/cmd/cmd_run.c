@@ -146,7 +146,8 @@ static void say_outcome(const struct options *o, const struct executor *e)
     if (e->failed + e->invalid > 0)
         fprintf(stderr, "muxbed: %zu complete, of these %zu invalid; %zu failed\n", e->complete,
                 e->invalid, e->failed);
-    if (!o->quiet && (process_interrupted() || e->disk_full || e->failed > 0))
+    /* --resume makes again what was cut off, failed, or was spoilt by a busy host. */
+    if (!o->quiet && (process_interrupted() || e->disk_full || e->failed + e->spoilt > 0))
         fprintf(stderr, "go on with: %s\n", o->again);
 }
 

@@ -141,10 +141,12 @@ static void judge_complete(struct work *w, struct place *p)
     run_state_lateness(p->dir, &p99, &max);
     change = admission_ended(&w->admission, p->begun, process_now(), v.invalid && v.host, p99);
     if (v.invalid && v.host && w->admission.controlled && !p->todo->alone &&
-        (p->beside > 0 || w->admission.busy > ADMISSION_BUSY_MAX))
+        (p->beside > 0 || w->admission.busy > ADMISSION_BUSY_MAX)) {
         put_back(w, p, v.text);
-    else
+    } else {
+        w->e->spoilt += v.invalid && v.host;
         ended(w, p, v.invalid ? JUNIT_INVALID : JUNIT_DONE, v.invalid ? v.text : "");
+    }
     say_admission(w, change, name);
 }
 

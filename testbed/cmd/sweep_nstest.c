@@ -114,11 +114,16 @@ static ns_t wait_clean(void)
     return NS_NEVER;
 }
 
-/* Kills one of the sweep's processes, part (0..1) of a run after it is there. Returns whether there
- * was one. */
+/* About how long a sweep lasts, and the processes of one of its runs. */
+#define SWEEP_TIME (4 * NS_PER_S)
+#define RUN_TIME (1200 * NS_PER_MS)
+
+/* Kills one of the sweep's processes, part (0..1) of its time after it is there. Returns whether
+ * there was one. */
 static bool kill_one(enum victim victim, pid_t sweep, double part)
 {
-    ns_t begin = run_process_now(), span = (ns_t)(part * 2.5 * NS_PER_S);
+    ns_t begin = run_process_now();
+    ns_t span = (ns_t)(part * (victim == VICTIM_MUXBED ? SWEEP_TIME : RUN_TIME));
     pid_t pid = sweep;
 
     if (victim != VICTIM_MUXBED) {
