@@ -71,6 +71,7 @@ static void need_namespaces(void)
 
 struct path {
     struct run_options opt;
+    struct plan_run run;
     struct netns_run r;
 };
 
@@ -79,9 +80,15 @@ static int path_open_as(struct path *p, const struct shape_path *shape, struct m
 {
     int rc;
 
-    *p = (struct path){.opt = {.link = RUN_LINK_WIRE, .dir = folder}};
-    p->r = (struct netns_run){
-        .opt = &p->opt, .wire = SERVICE_NONE, .capture = SERVICE_NONE, .m = message};
+    *p = (struct path){.opt = {.link = RUN_LINK_WIRE, .dir = folder},
+                       .run.scenario = {.path_rate = shape->rate,
+                                        .path_delay = shape->delay,
+                                        .path_queue_bytes = shape->queue_bytes}};
+    p->r = (struct netns_run){.run = &p->run,
+                              .opt = &p->opt,
+                              .wire = SERVICE_NONE,
+                              .capture = SERVICE_NONE,
+                              .m = message};
     p->r.sides[NETNS_SENDER] = (struct netns_side){.name = "sender", .node = TOPOLOGY_SENDER};
     p->r.sides[NETNS_RECEIVER] = (struct netns_side){.name = "receiver", .node = TOPOLOGY_RECEIVER};
     rc = topology_init(&p->r.topo, TOPOLOGY_WIRE, shape, message);
