@@ -471,7 +471,7 @@ static void say_admission_sum(struct work *w)
     if (a->controlled && a->highest > 0)
         progress_say(&w->progress,
                      "admission: at most %zu at once of %zu asked for; %llu late, %zu of them "
-                     "made again alone; held back %llu times by busy processors",
+                     "put back to be made again alone; held back %llu times by busy processors",
                      a->highest, a->most, (unsigned long long)a->late, w->alone_count,
                      (unsigned long long)a->held);
 }

@@ -110,9 +110,7 @@ double progress_end(struct progress *p, size_t place, enum progress_outcome outc
     static const char *const words[] = {[PROGRESS_DONE] = "done",
                                         [PROGRESS_INVALID] = "invalid",
                                         [PROGRESS_FAILED] = "failed",
-                                        [PROGRESS_INTERRUPTED] = "interrupted",
-                                        [PROGRESS_AGAIN] =
-                                            "spoilt by the host, will be made again alone"};
+                                        [PROGRESS_INTERRUPTED] = "interrupted"};
     struct progress_running *r = &p->running[place];
     double seconds = ns_to_s(now - r->started);
     char line[700];
@@ -123,8 +121,12 @@ double progress_end(struct progress *p, size_t place, enum progress_outcome outc
     }
     p->invalid += outcome == PROGRESS_INVALID;
     p->failed += outcome == PROGRESS_FAILED;
-    snprintf(line, sizeof(line), "run %zu of %zu  %s  %s in %.1f s%s%s", p->ended, p->count,
-             r->run->name, words[outcome], seconds, *text ? ": " : "", text);
+    if (outcome == PROGRESS_AGAIN)
+        snprintf(line, sizeof(line), "%s: spoilt by the host, to be made again alone: %s",
+                 r->run->name, text);
+    else
+        snprintf(line, sizeof(line), "run %zu of %zu  %s  %s in %.1f s%s%s", p->ended, p->count,
+                 r->run->name, words[outcome], seconds, *text ? ": " : "", text);
     put_line(p, outcome != PROGRESS_DONE || (!p->quiet && p->count <= PROGRESS_EACH_MAX), line);
     r->run = NULL;
     return seconds;
