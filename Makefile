@@ -71,7 +71,7 @@ FUZZ_SRC   := $(filter %_fuzz.c,$(SRC))
 BENCH_SRC  := $(filter %_bench.c,$(SRC))
 MAIN_SRC   := $(filter %_main.c,$(SRC))
 # What is loaded before a test program (testbed/faults), and so part of no other.
-LOAD_SRC   := $(filter testbed/faults/%,$(SRC))
+LOAD_SRC   := $(filter-out %_test.c,$(filter testbed/faults/%,$(SRC)))
 LIB_SRC    := $(filter-out $(TEST_SRC) $(NSTEST_SRC) $(FUZZ_SRC) $(BENCH_SRC) $(MAIN_SRC) \
 	$(LOAD_SRC),$(SRC))
 
@@ -168,6 +168,8 @@ $(OOM_LIB): $(LOAD_SRC) $(wildcard testbed/faults/*.h)
 	@mkdir -p $(@D)
 	$(call say,LD,$@) $(CC) $(ALL_CPPFLAGS) -std=gnu11 -O2 -g -fno-omit-frame-pointer $(WARN) \
 		$(if $(ERR),-Werror) -fPIC -shared $(LOAD_SRC) -o $@
+
+$(O)/testbed/faults/oom_test: | $(OOM_LIB)
 
 # A peer of the agent in Go, where Debian's packages for it are installed (testbed/interop).
 GOCODE := /usr/share/gocode
