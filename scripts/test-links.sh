@@ -12,8 +12,9 @@
 #   LINKS_OUT=DIR             results and JUnit XML (default: a new folder in TMPDIR)
 #   LINKS_REAL="wire netem"   the links to compare with sim; one this host lacks is left out
 #   LINKS_ONLY="NAME..."      only these scenarios
-#   LINKS_NETEM="COMMAND"     runs muxbed for link netem through COMMAND, say into a kernel that has
-#                             netem; it must keep what is written to LINKS_OUT
+#   LINKS_NETEM="COMMAND"     runs muxbed for link netem through COMMAND, into a kernel that has
+#                             netem; it must keep what is written to LINKS_OUT:
+#                             "scripts/uml-run.sh --write $LINKS_OUT --timeout 3600 --"
 #
 # Exit status: 0 all agree, 1 some metric is outside its band, 3 no real link works here, 4 runs
 # that are invalid, even when made again.
