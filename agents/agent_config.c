@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define LINE_MAX_BYTES 255
-#define WORDS_MAX 6 /* of an enum, and a NULL */
+#define WORDS_MAX 7 /* of an enum, and a NULL */
 #define HELP_COLUMNS 72
 #define RATE_MAX INT64_C(10000000000)
 /* what libwebrtc takes, and our agent */
@@ -111,7 +111,7 @@ static const struct key keys[] = {
     CHANNEL_KEYS("data4", 3),
 
     {"preset", KEY_ENUM, AT(preset), "libwebrtc",
-     .words = {"libwebrtc", "prototype", "reno", "cubic", "bbr"},
+     .words = {"libwebrtc", "prototype", "reno", "cubic", "bbr", "muxbed"},
      .help = "rate control of the sender; the receiver acknowledges as it needs"},
     {"share-ppm", KEY_COUNT, AT(share_ppm), "500000", 0, 1000000,
      .help = "media's part of the estimate while data is active"},

@@ -35,6 +35,7 @@ enum agent_preset {
     AGENT_PRESET_RENO,
     AGENT_PRESET_CUBIC,
     AGENT_PRESET_BBR,
+    AGENT_PRESET_MUXBED,
 };
 
 /* What may change while an agent runs. */

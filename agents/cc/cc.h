@@ -58,6 +58,10 @@ int cc_libwebrtc_new(struct cc **out, const struct cc_config *cfg, ns_t now);
  */
 int cc_prototype_new(struct cc **out, const struct cc_config *cfg, ns_t now);
 
+/* The controller of this project for a connection that multiplexes media and data: see README.md.
+ * Returns as above. */
+int cc_muxbed_new(struct cc **out, const struct cc_config *cfg, ns_t now);
+
 void cc_free(struct cc *c);
 /* A packet left; called for every packet, also those nobody acknowledges. */
 void cc_on_sent(struct cc *c, int32_t bytes, ns_t now);

@@ -8,6 +8,8 @@
 
 #define PACING_OPENING (2 * NS_PER_S)
 #define PPM INT64_C(1000000)
+#define MUXBED_ALONE_PPM 930000
+#define MUXBED_ALONE_PACING_PPM 1300000
 #define RECORD_INTERVAL (20 * NS_PER_MS)
 #define ESTIMATE_INTERVAL (20 * NS_PER_MS)
 /* With data there is always something to fill the path with, so only the path limits. */
@@ -39,6 +41,9 @@ static int start_controller(struct quic_mux *m, const struct cc_config *limits, 
             cfg.max_rate = PROTOTYPE_MAX_RATE;
         }
         return cc_prototype_new(&m->cc, &cfg, now);
+    }
+    if (m->cfg->preset == AGENT_PRESET_MUXBED) {
+        return cc_muxbed_new(&m->cc, &cfg, now);
     }
     return cc_libwebrtc_new(&m->cc, &cfg, now);
 }
@@ -175,6 +180,29 @@ static void follow_libwebrtc(struct quic_mux *m, ns_t now)
     }
 }
 
+/* Data lets the pacer run at the estimate, which is the capacity. Media alone leaves some room, and
+ * sends its frames fast enough that they show the capacity each. */
+static void follow_muxbed(struct quic_mux *m, ns_t now)
+{
+    struct cc_probe probe;
+    bps_t pace, media;
+
+    m->target = cc_target(m->cc);
+    pace = m->data_active ? m->target : part(m->target, MUXBED_ALONE_PACING_PPM);
+    if (m->has_media) {
+        bps_t least = quic_media_tx_ip_rate(&m->media, m->cfg->min_rate);
+
+        media = part(m->target, m->data_active ? m->cfg->share_ppm : MUXBED_ALONE_PPM);
+        m->media_rate = media > least ? media : least;
+        quic_media_tx_set_rate(&m->media, m->media_rate, now);
+    }
+    m->pacing_rate = pace;
+    quic_mux_pace_set_rate(m, pace, now);
+    if (m->running && !m->pacer.probing && cc_probe(m->cc, &probe, now)) {
+        pacer_start_probe(&m->pacer, &probe, now);
+    }
+}
+
 static void follow_prototype(struct quic_mux *m, ns_t now)
 {
     int64_t ppm = m->data_active ? m->cfg->share_ppm : QUIC_MEDIA_PROTOTYPE_PPM;
@@ -233,6 +261,8 @@ void quic_mux_rate_update(struct quic_mux *m, ns_t now)
     }
     if (m->ticking) {
         follow_prototype(m, now);
+    } else if (m->cfg->preset == AGENT_PRESET_MUXBED) {
+        follow_muxbed(m, now);
     } else {
         follow_libwebrtc(m, now);
     }

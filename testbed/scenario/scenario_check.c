@@ -174,8 +174,8 @@ static void check_webrtc(const struct scenario *s, scenario_check_report *report
 {
     if (s->preset != AGENT_PRESET_LIBWEBRTC && s->preset != AGENT_PRESET_PROTOTYPE)
         report(ctx, "preset", "stack",
-               "preset is one of the QUIC library, for both flows together; allowed with stack "
-               "webrtc, where data has SCTP's own: libwebrtc, prototype");
+               "preset is one for both flows together; allowed with stack webrtc, where data has "
+               "SCTP's own: libwebrtc, prototype");
 }
 
 static void check_exec(const struct scenario *s, bool flows, scenario_check_report *report,

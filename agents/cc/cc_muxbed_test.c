@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The controller by hand; whole connections are in testbed/sim/muxbed_test.c. */
+#include "agents/base/err.h"
+#include "agents/cc/cc.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#define MS NS_PER_MS
+#define BYTES 1250
+#define MIN_RATE 400000
+#define MAX_RATE 50000000
+
+static const struct cc_config cfg = {
+    .start_rate = 1000000, .min_rate = MIN_RATE, .max_rate = MAX_RATE};
+static struct cc *cc;
+
+static int set_up(void **state)
+{
+    (void)state;
+    return cc_muxbed_new(&cc, &cfg, 0);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    cc_free(cc);
+    return 0;
+}
+
+#define PENDING_MAX 65536
+
+/* A sender that paces at the target into a link of a rate, 10 ms each way; every 20 ms it is told
+ * what has become of its packets. Returns the queue at the end. */
+static ns_t drive(bps_t link, ns_t *now, ns_t until)
+{
+    static struct cc_packet pending[PENDING_MAX];
+    ns_t free_at = *now, told = *now;
+    size_t first = 0, n = 0;
+
+    while (*now < until) {
+        assert_true(n < PENDING_MAX);
+        free_at = ns_max(free_at, *now) + rate_duration(link, BYTES);
+        cc_on_sent(cc, BYTES, *now);
+        pending[n++] = (struct cc_packet){
+            .sent = *now, .arrival = free_at + 10 * MS, .bytes = BYTES, .probe = CC_NO_PROBE};
+        if (*now - told >= 20 * MS) {
+            size_t known = first;
+
+            while (known < n && pending[known].arrival + 10 * MS <= *now) {
+                known++;
+            }
+            if (known > first) {
+                cc_on_feedback(cc, pending + first, known - first, *now - pending[known - 1].sent,
+                               *now);
+            }
+            first = known;
+            told = *now;
+        }
+        *now += rate_duration(cc_target(cc), BYTES);
+    }
+    return ns_max(free_at - *now, 0);
+}
+
+static void test_finds_and_follows(void **state)
+{
+    static const bps_t links[] = {5000000, 20000000, 3000000, 6000000};
+    ns_t now = 0, queue;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof links / sizeof *links; i++) {
+        queue = drive(links[i], &now, now + 15 * NS_PER_S);
+        assert_in_range(cc_target(cc), links[i] * 93 / 100, links[i] * 104 / 100);
+        assert_in_range(queue, 0, 25 * MS);
+    }
+}
+
+/* Whatever a peer says, the target stays within its limits and is a number. */
+static void test_absurd_feedback(void **state)
+{
+    static const ns_t arrivals[] = {0, 1, INT64_MAX - 9, INT64_MIN, -1, NS_PER_S, 1000 * NS_PER_S};
+    ns_t now = 0;
+
+    (void)state;
+    for (int i = 0; i < 20000; i++) {
+        struct cc_packet p[2] = {
+            {.sent = now,
+             .arrival = arrivals[(i / 7) % 7] + i % 5,
+             .bytes = i % 3 ? BYTES : 65535,
+             .probe = CC_NO_PROBE},
+            {.sent = now - 5 * MS, .lost = i % 11 == 0, .bytes = 1, .probe = CC_NO_PROBE}};
+
+        now += i % 13 * MS;
+        cc_on_sent(cc, BYTES, now);
+        cc_on_feedback(cc, p, 2, i % 17 ? i % 400 * MS : INT64_MAX / 16, now);
+        cc_expire(cc, now);
+        assert_in_range(cc_target(cc), MIN_RATE, MAX_RATE);
+    }
+}
+
+/* Everything lost: down to the minimum never, for nothing arrives to measure; but not up either. */
+static void test_silence(void **state)
+{
+    ns_t now = 0;
+
+    (void)state;
+    (void)drive(5000000, &now, 5 * NS_PER_S);
+    for (int i = 0; i < 1000; i++) {
+        struct cc_packet p = {.sent = now, .bytes = BYTES, .lost = true, .probe = CC_NO_PROBE};
+
+        now += 2 * MS;
+        cc_on_sent(cc, BYTES, now);
+        cc_on_feedback(cc, &p, 1, 0, now);
+    }
+    assert_in_range(cc_target(cc), MIN_RATE, 5300000);
+}
+
+static void test_configurations(void **state)
+{
+    const struct cc_config bad[] = {{.start_rate = 1, .min_rate = 0, .max_rate = 1},
+                                    {.start_rate = 1, .min_rate = 2, .max_rate = 3},
+                                    {.start_rate = 4, .min_rate = 2, .max_rate = 3}};
+    struct cc *none = NULL;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(cc_muxbed_new(&none, &bad[i], 0), ERR_CONFIG);
+        assert_null(none);
+    }
+}
+
+/* The first calls for a probe give those of the start. */
+static void test_probes(void **state)
+{
+    struct cc_probe p;
+
+    (void)state;
+    assert_true(cc_probe(cc, &p, 0));
+    assert_int_equal(p.rate, 3 * cfg.start_rate);
+    assert_true(cc_probe(cc, &p, 0));
+    assert_int_equal(p.rate, 6 * cfg.start_rate);
+    assert_false(cc_probe(cc, &p, 0));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_finds_and_follows, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_absurd_feedback, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_silence, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_probes, set_up, tear_down),
+        cmocka_unit_test(test_configurations),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
