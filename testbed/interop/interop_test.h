@@ -19,7 +19,7 @@
 #define ARGS_MAX 32
 #define READY_FD 9
 #define STEP_MS 20
-#define LIMIT_MS 40000
+#define LIMIT_MS 120000
 
 static char work[] = "/tmp/interop_test-XXXXXX"; /* logs and records of the test under way */
 static char agent[PATH_MAX_BYTES];

@@ -40,7 +40,7 @@ static void need_pion(void)
 
 static pid_t start_peer(const char *turn, const char *role, const char *digest)
 {
-    const char *const args[] = {turn, role, ours_sdp, theirs_sdp, "35", data, digest, NULL};
+    const char *const args[] = {turn, role, ours_sdp, theirs_sdp, "100", data, digest, NULL};
 
     return start("peer", pion, -1, args);
 }

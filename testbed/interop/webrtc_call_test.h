@@ -32,7 +32,7 @@ INTEROP_UNUSED static pid_t start_agent(const char *role, bool offers, const cha
         /* wrtc loses messages that come right behind the channel's OPEN,
          * before a script can listen */
         "--set", "data.start=1s", "--set", "media.start-rate=1mbit", "--set",
-        "media.max-rate=3mbit", "--set", "linger=1s", "--set", "time-limit=30s", "--records", work,
+        "media.max-rate=3mbit", "--set", "linger=2s", "--set", "time-limit=90s", "--records", work,
         "--sdp-out", ours_sdp, offers ? "--answer" : "--offer", description, NULL};
 
     return start("agent", agent, -1, args);

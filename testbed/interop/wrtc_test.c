@@ -19,7 +19,7 @@
 
 #include "testbed/interop/webrtc_call_test.h"
 
-#define PEER_SECONDS "35" /* at most: it ends with the call */
+#define PEER_SECONDS "100" /* at most: it ends with the call */
 #define BROWSER "browser"
 #define SCRIPTS "testbed/interop/wrtc"
 
