@@ -207,8 +207,8 @@ static const struct {
     {"flows: [{kind: media}]\n", "f:1:1: duration is missing"},
     {"flows:\n- {kind: data, size: endless}\n", "f:2:22: duration is missing"},
     {FILE_FLOW "stack: webrtc\npreset: cubic\n",
-     "f:3:9: preset is one of the QUIC library, for both flows together; allowed with stack "
-     "webrtc, where data has SCTP's own: libwebrtc, prototype\n"},
+     "f:3:9: preset is one for both flows together; allowed with stack webrtc, where data has "
+     "SCTP's own: libwebrtc, prototype\n"},
     {"stack: webrtc\nflows:\n- {kind: data, size: 1MB, message-size: 263kB}\n",
      "f:3:41: data.message-size is above 256KiB"},
     /* grid */
