@@ -61,9 +61,9 @@ static void test_a_real_link(void **state)
     for (int i = 0; i < CERTIFICATE_DIRECTIONS; i++) {
         const struct certificate_figures *f = &r.certificate.measured[i];
 
-        /* whatever the host is busy with, nothing is faster than it may be */
-        assert_in_range(f->delay_min, 10 * NS_PER_MS, 1000 * NS_PER_MS);
-        assert_in_range(f->rate, 1, 5025000);
+        /* whatever the host is busy with, this is no link of another kind */
+        assert_in_range(f->delay_p50, 9 * NS_PER_MS, 1000 * NS_PER_MS);
+        assert_in_range(f->rate, 1, 10000000);
         assert_true(f->queue > 0 && f->probes > 100);
     }
     assert_in_range(r.certificate.attempts, 1, 3);
