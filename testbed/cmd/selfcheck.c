@@ -139,7 +139,10 @@ static size_t check_links(struct checking *c, const struct plan_run *run, size_t
             *result = r;
             if (rc)
                 snprintf(text, len, "%s", m.text);
-            else if (!bad)
+            else if (late && r.certificate.failure_count == 0)
+                snprintf(text, len, "the delay line was late by %.2f ms (p99)",
+                         ns_to_ms(r.wire_late_p99));
+            else
                 describe(&r.certificate, text, len);
             bad |= !holds;
         } else if (!rc && r.wire_late_p99 != NS_NEVER && result->wire_late_p99 != NS_NEVER) {

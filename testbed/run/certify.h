@@ -11,7 +11,7 @@
 
 #define CERTIFY_FILE "certificate.json"
 /* A busy host may spoil a certificate, which says nothing of the link: it is made anew. */
-#define CERTIFY_ATTEMPTS 3
+#define CERTIFY_ATTEMPTS 5
 
 /* What a scenario asks of both directions at its beginning. */
 void certify_asked(struct probe_path out[CERTIFICATE_DIRECTIONS], const struct scenario *s,
