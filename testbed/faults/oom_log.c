@@ -165,12 +165,31 @@ static const char *first_frame(const char *line)
     return line;
 }
 
+/* Whether all that a part of the list names is there: words joined by " & ". */
+static bool shows(const char *text, const char *part)
+{
+    char words[sizeof known.part[0]], *next = words, *word;
+
+    snprintf(words, sizeof words, "%s", part);
+    while ((word = next)) {
+        next = strstr(word, " & ");
+        if (next) {
+            *next = '\0';
+            next += 3;
+        }
+        if (!strstr(text, word)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 enum oom_fault oom_log_fault(const struct oom_log *log)
 {
     const char *refused = strstr(log->text, OOM_REFUSED_HERE), *error = error_line(log);
 
     for (size_t i = 0; i < known.count; i++) {
-        if (strncmp(known.part[i], "lib:", 4) && strstr(log->text, known.part[i])) {
+        if (strncmp(known.part[i], "lib:", 4) && shows(log->text, known.part[i])) {
             return OOM_FAULT_KNOWN;
         }
     }

@@ -20,7 +20,8 @@ enum oom_fault {
     OOM_FAULT_KNOWN,   /* of a library, on the list */
 };
 
-/* Reads the list of what is known, lines "PART<TAB>why": PART stands in the log of such a fault;
+/* Reads the list of what is known, lines "PART<TAB>why": PART stands in the log of such a fault
+ * (or all its words joined by " & ");
  * "lib:NAME<TAB>why": shared libraries whose file name begins so are never refused memory. Returns
  * 0, or -1 when there is no such file. */
 int oom_known_read(const char *path);
