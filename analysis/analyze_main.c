@@ -34,6 +34,7 @@ enum {
     OPTION_RUNS_MIN,
     OPTION_JUNIT,
     OPTION_NAME,
+    OPTION_FIGURES,
 };
 
 struct arguments {
@@ -52,6 +53,8 @@ static const struct argp_option options[] = {
     {"again", OPTION_AGAIN, NULL, 0, "report: reduce also the runs that have been reduced", 0},
     {"no-plots", OPTION_NO_PLOTS, NULL, 0, "report: draw nothing", 0},
     {"templates", OPTION_TEMPLATES, "DIR", 0, "report: folder of the plots' templates", 0},
+    {"figures", OPTION_FIGURES, "all|few", 0,
+     "report: draw every cell over time, or of many cells only an example (few, the default)", 0},
     {"all", OPTION_ALL, NULL, 0, "agree: show also metrics without a band", 0},
     {"strict", OPTION_STRICT, NULL, 0, "agree: what scatters too much to tell is outside", 0},
     {"metric", OPTION_METRIC, "NAME:WINDOW", 0, "agree: compare only this (may be repeated)", 0},
@@ -82,6 +85,14 @@ static void set_runs_min(struct arguments *a, const char *value, struct argp_sta
     a->agree.runs_min = (size_t)n;
 }
 
+static void set_figures(struct arguments *a, const char *value, struct argp_state *state)
+{
+    a->report.all_figures = strcmp(value, "all") == 0;
+    if (!a->report.all_figures && strcmp(value, "few") != 0) {
+        argp_error(state, "--figures %s: allowed: all, few", value);
+    }
+}
+
 static error_t parse(int key, char *value, struct argp_state *state)
 {
     struct arguments *a = state->input;
@@ -92,6 +103,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
     case OPTION_AGAIN: a->report.again = true; return 0;
     case OPTION_NO_PLOTS: a->plots = false; return 0;
     case OPTION_TEMPLATES: a->report.templates = value; return 0;
+    case OPTION_FIGURES: set_figures(a, value, state); return 0;
     case OPTION_ALL: a->agree.all = true; return 0;
     case OPTION_STRICT: a->agree.strict = true; return 0;
     case OPTION_METRIC: add_metric(a, value, state); return 0;

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Axes shared by the comparisons of cells: one place per cell, in the order of the plan.
+width = 900
 height = cells > 6 ? 560 : 460
-set terminal svg size 900,height font 'sans,14' enhanced \
-    background rgb 'white' linewidth 1
+size = 14
+load templates.'/figure.gp'
 set xrange [-0.6:cells - 0.4]
 set yrange [0:*]
+set offsets 0, 0, graph 0.08, 0
 if (cells > 20) {
     set xtics rotate by -60 font ',9'
 } else {

@@ -1,3 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
+# What the comparisons of cells set for themselves.
 load templates.'/reset.gp'
-load templates.'/style.gp'
+set rmargin 3
+set bars 1

@@ -2,7 +2,7 @@
 # Media throughput of every cell before, during and after the transfer.
 load templates.'/compare.gp'
 set ylabel 'media throughput (Mbit/s)'
-plot $compare using ($0 - gap):2:3:4 with yerrorbars lc rgb green lw 2 pt 8 ps 1 \
+plot csv using ($0 - gap):2:3:4 with yerrorbars lc rgb green lw 2 pt 8 ps 1 \
         title 'before', \
     '' using 0:5:6:7:xtic(1) with yerrorbars lc rgb vermillion lw 2 pt 7 ps 1 \
         title 'during', \

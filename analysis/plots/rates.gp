@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Rates over time: what arrived as media and as data, the rate control's target, the link's rate.
 # Below, marks for what changed in the run: share (media's part), min and max (Mbit/s).
+width = 900; height = 420; size = 14
+load templates.'/figure.gp'
 load templates.'/period.gp'
 set xlabel 'time since start of run (s)'
 set ylabel 'rate (Mbit/s)'
@@ -15,7 +17,7 @@ if (capacity > 0) {
     set yrange [0:*]
 }
 plot $link using 1:(capacity > 0 ? $2 : NaN) with steps lc rgb link_colour lw link_width dt link_dash title 'link rate', \
-    series('rate') using 1:($5 / 1e6) with lines lc rgb green lw 1.5 dt (4,3) title 'target', \
+    csv using 1:($5 / 1e6) with lines lc rgb green lw 1.5 dt (4,3) title 'target', \
     '' using 1:($3 / 1e6) with lines lc rgb orange lw 2 dt (12,4) title 'data', \
     '' using 1:($2 / 1e6) with lines lc rgb blue lw 2.5 dt 1 title 'media', \
     for [i = 1:(steps > 0)] $steps using 1:(0):2 with labels point pt 9 ps 1.2 lc rgb purple \

@@ -4,6 +4,8 @@ unset object
 unset label
 unset xlabel
 unset ylabel
-set xtics autofreq norotate
+set xtics nomirror autofreq norotate
+set ytics nomirror
 set autoscale
+set offsets 0, 0, 0, 0
 set boxwidth

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Common to all figures. Colours are Okabe and Ito's, which colour-blind readers can tell apart;
 # every line also has its own dash pattern, so that print in grey works.
-set terminal svg size 900,420 font 'sans,14' enhanced background rgb 'white' linewidth 1
 set encoding utf8
 set datafile separator comma
 set datafile missing NaN
@@ -21,5 +20,10 @@ purple = '#cc79a7'
 sky = '#56b4e9'
 black = '#000000'
 
-series(kind) = run.'/series.'.kind.'.csv'
-other_series(kind) = other.'/series.'.kind.'.csv'
+# page(width, height, font) in pixels, to be evaluated; of a PDF, 100 of them are an inch.
+page(w, h, size) = format eq 'pdf' ? \
+    sprintf("set terminal pdfcairo size %gin,%gin font 'sans,%g' enhanced background rgb 'white' linewidth 0.9", \
+        w / 100.0, h / 100.0, size * 0.72) : \
+    sprintf("set terminal svg size %d,%d font 'sans,%d' enhanced background rgb 'white' linewidth 1", w, h, size)
+# The rows of a pair's CSV that are of one stack.
+of(name) = strcol(1) eq name ? 1 : NaN

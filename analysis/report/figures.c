@@ -2,6 +2,8 @@
 #include "analysis/report/figures.h"
 
 #include "agents/base/err.h"
+#include "analysis/report/figure_csv.h"
+#include "analysis/report/figure_grid.h"
 #include "analysis/report/summary.h"
 
 #include <errno.h>
@@ -18,6 +20,10 @@
 
 #define PATH_BYTES 4096
 #define LOG_LINE_BYTES 256
+#define FIGURES_COMPARED_MAX 400 /* cells on one axis */
+/* The path whose course over time the paper shows. */
+#define EXAMPLE_RATE_BPS 5e6
+#define EXAMPLE_DELAY_MS 10
 
 extern char **environ;
 
@@ -30,20 +36,27 @@ static const char *const names[FIGURE_KINDS] = {
     [FIGURE_COMPARE_MEDIA] = "compare_media",
     [FIGURE_COMPARE_DELAY] = "compare_delay",
     [FIGURE_COMPARE_FILE] = "compare_file",
+    [FIGURE_GRID_MEDIA] = "grid_media",
+    [FIGURE_GRID_DELAY] = "grid_delay",
+    [FIGURE_GRID_FILE] = "grid_file",
+    [FIGURE_GRID_RTT] = "grid_rtt",
+    [FIGURE_HEAT_MEDIA] = "heat_media",
+    [FIGURE_HEAT_DELAY] = "heat_delay",
     [FIGURE_STACKS_RATES] = "stacks_rates",
     [FIGURE_STACKS_DELAY] = "stacks_delay",
     [FIGURE_STACKS_CDF] = "stacks_cdf",
 };
 
 void figures_path(char *out, size_t len, const struct plan_results *p, enum figure kind,
-                  size_t number)
+                  size_t number, const char *ending)
 {
     if (kind < FIGURE_CELL_KINDS) {
-        snprintf(out, len, "plots/%s-%s.svg", p->runs[p->cells[number].shown].name, names[kind]);
+        snprintf(out, len, "plots/%s-%s.%s", p->runs[p->cells[number].shown].name, names[kind],
+                 ending);
     } else if (kind >= FIGURE_PLAN_KINDS && p->pair_count > 1) {
-        snprintf(out, len, "plots/%s-%zu.svg", names[kind], number + 1);
+        snprintf(out, len, "plots/%s-%zu.%s", names[kind], number + 1, ending);
     } else {
-        snprintf(out, len, "plots/%s.svg", names[kind]);
+        snprintf(out, len, "plots/%s.%s", names[kind], ending);
     }
 }
 
@@ -76,10 +89,91 @@ static bool both_show(const struct plan_results *p, size_t pair, const char *met
            shows(p, p->pairs[pair].cells[1], metric);
 }
 
+/* How far a pair is from what the paper shows over time; what is not to be had counts most. */
+static double distance(const struct plan_results *p, size_t pair)
+{
+    double sum = 0;
+
+    for (int i = 0; i < 2; i++) {
+        const struct plan_result_cell *c = &p->cells[p->pairs[pair].cells[i]];
+        json_t *metrics = json_object_get(p->runs[c->shown].doc, "metrics");
+        double rate = json_number_value(json_object_get(c->params, "rate_bps"));
+        double delay = json_number_value(json_object_get(c->params, "delay_ms"));
+
+        sum += p->runs[c->shown].valid ? 0 : 1e6;
+        sum += json_object_get(metrics, "file_time_s") ? 0 : 1e4;
+        sum += 10 * fabs(log2(fmax(rate, 1) / EXAMPLE_RATE_BPS));
+        sum += fabs(log2(fmax(delay, 1) / EXAMPLE_DELAY_MS));
+    }
+    return sum;
+}
+
+size_t figures_example(const struct plan_results *p)
+{
+    size_t best = p->pair_count;
+    double least = INFINITY;
+
+    for (size_t i = 0; i < p->pair_count; i++) {
+        double d = distance(p, i);
+
+        if (d < least) {
+            least = d;
+            best = i;
+        }
+    }
+    return best;
+}
+
+/* Whether a cell or pair is shown over time. */
+static bool is_shown(const struct plan_results *p, enum figure kind, size_t number)
+{
+    size_t example;
+
+    if (p->cell_count <= FIGURES_CELLS_MAX || p->all_figures) {
+        return true;
+    }
+    example = figures_example(p);
+    if (kind >= FIGURE_PLAN_KINDS) {
+        return number == example;
+    }
+    if (example == p->pair_count) {
+        return number == 0;
+    }
+    return number == p->pairs[example].cells[0] || number == p->pairs[example].cells[1];
+}
+
+static bool is_grid(const struct plan_results *p)
+{
+    struct figure_grid g;
+
+    return figure_grid_init(&g, p);
+}
+
+/* The metric of a figure of the plan, of which some cell must have a value. */
+static bool plan_wanted(const struct plan_results *p, const json_t *summary, enum figure kind)
+{
+    bool file = kind == FIGURE_COMPARE_FILE || kind == FIGURE_GRID_FILE;
+    bool delay = kind == FIGURE_COMPARE_DELAY || kind == FIGURE_GRID_DELAY ||
+                 kind == FIGURE_GRID_RTT || kind == FIGURE_HEAT_DELAY;
+    const char *metric = file ? "file_time_s" : delay ? "media_owd_ms_p50" : "media_throughput_bps";
+
+    if ((kind >= FIGURE_GRID_MEDIA) != is_grid(p) || p->cell_count > FIGURES_COMPARED_MAX) {
+        return false;
+    }
+    return any_cell_has(p, summary, metric, "whole") &&
+           (kind != FIGURE_GRID_RTT || any_cell_has(p, summary, "rtt_ms_mean", "whole"));
+}
+
 bool figures_wanted(const struct plan_results *p, const json_t *summary, enum figure kind,
                     size_t number)
 {
     if (kind >= FIGURE_CELL_KINDS && p->cell_count < 2) {
+        return false;
+    }
+    if (kind >= FIGURE_CELL_KINDS && kind < FIGURE_PLAN_KINDS) {
+        return plan_wanted(p, summary, kind);
+    }
+    if (!is_shown(p, kind, number)) {
         return false;
     }
     switch (kind) {
@@ -91,9 +185,6 @@ bool figures_wanted(const struct plan_results *p, const json_t *summary, enum fi
     case FIGURE_RECOVERY:
         return json_array_size(
                    json_object_get(p->runs[p->cells[number].shown].doc, "media_after_bps")) > 1;
-    case FIGURE_COMPARE_MEDIA: return any_cell_has(p, summary, "media_throughput_bps", "whole");
-    case FIGURE_COMPARE_DELAY: return any_cell_has(p, summary, "media_owd_ms_p50", "whole");
-    case FIGURE_COMPARE_FILE: return any_cell_has(p, summary, "file_time_s", "whole");
     case FIGURE_STACKS_RATES: return both_show(p, number, "feedback_overhead_ratio");
     case FIGURE_STACKS_DELAY:
     case FIGURE_STACKS_CDF: return both_show(p, number, "media_owd_ms_mean");
@@ -185,8 +276,7 @@ static void put_capacity(FILE *f, const json_t *doc)
 static void put_run(FILE *f, const struct plan_results *p, size_t cell)
 {
     const struct plan_result_run *r = &p->runs[p->cells[cell].shown];
-    json_t *path = json_object_get(r->doc, "path"), *v;
-    size_t i;
+    json_t *path = json_object_get(r->doc, "path");
 
     put_string(f, "run", r->name);
     put_string(f, "what", p->cells[cell].label);
@@ -201,12 +291,6 @@ static void put_run(FILE *f, const struct plan_results *p, size_t cell)
             value_of(r->doc, "media_throughput_bps", "before") / 1e6,
             value_of(r->doc, "media_throughput_bps", "during") / 1e6);
     put_steps(f, r->doc);
-    fputs("$after << END\nsecond,media\n", f);
-    json_array_foreach(json_object_get(r->doc, "media_after_bps"), i, v)
-    {
-        fprintf(f, "%zu,%.6f\n", i + 1, json_number_value(v) / 1e6);
-    }
-    fputs("END\n", f);
 }
 
 /* The first of the two as every figure's run, the other's as what differs. */
@@ -223,56 +307,87 @@ static void put_pair(FILE *f, const struct plan_results *p, size_t pair)
     put_window(f, other, "whole", "other_whole_start", "other_whole_end");
 }
 
+/* How far the axes of a grid's figure reach. */
+static void put_extent(FILE *f, const struct plan_results *p, const json_t *summary,
+                       enum figure kind)
+{
+    struct figure_extent e = figure_csv_extent(p, summary, kind);
+    struct figure_grid g;
+
+    if (!figure_grid_init(&g, p)) {
+        return;
+    }
+    fprintf(f, "array tops[%zu]\n", g.column_count);
+    for (size_t i = 0; i < g.column_count; i++) {
+        fprintf(f, "tops[%zu] = %.6g\n", i + 1, e.columns[i]);
+    }
+    fprintf(f, "top = %.6g\nacross = %.6g\n", e.all, e.across);
+}
+
+/* Once per format: the template sets the terminal (figure.gp). */
 static void put_figure(FILE *f, const struct plan_results *p, enum figure kind, size_t number)
 {
+    static const char *const formats[] = {"svg", "pdf"};
     char path[PATH_BYTES];
 
-    figures_path(path, sizeof path, p, kind, number);
-    fprintf(f, "set output '%s'\nload templates.'/%s.gp'\n", path, names[kind]);
-}
-
-static void put_interval(FILE *f, const json_t *summary, size_t cell, const char *metric,
-                         const char *window, double scale)
-{
-    struct summary_value v = summary_get(summary, cell, metric, window);
-
-    if (v.n == 0) {
-        fputs(",NaN,NaN,NaN", f);
-    } else {
-        fprintf(f, ",%.6f,%.6f,%.6f", v.mean * scale,
-                (isfinite(v.ci_lo) ? v.ci_lo : v.mean) * scale,
-                (isfinite(v.ci_hi) ? v.ci_hi : v.mean) * scale);
+    figures_path(path, sizeof path, p, kind, number, "csv");
+    put_string(f, "csv", path);
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        figures_path(path, sizeof path, p, kind, number, formats[i]);
+        fprintf(f, "format = '%s'\n", formats[i]);
+        put_string(f, "figure", path);
+        fprintf(f, "load templates.'/%s.gp'\n", names[kind]);
     }
 }
 
-/* Labels stand in CSV: what could end a cell becomes a blank; '_' and '^' would be typeset. */
-static void put_label(FILE *f, const char *label)
+/* "name[1] = 'a'": gnuplot's arrays count from 1. */
+static void put_words(FILE *f, const char *name, const struct figure_grid *g, bool rows)
 {
-    for (; *label; label++) {
-        fputc(strchr(",\"\n_^@&~{}\\", *label) ? ' ' : *label, f);
+    size_t n = rows ? g->row_count : g->series_count;
+    char element[40];
+
+    fprintf(f, "array %s[%zu]\n", name, n);
+    for (size_t i = 0; i < n; i++) {
+        snprintf(element, sizeof element, "%s[%zu]", name, i + 1);
+        put_string(f, element, rows ? g->rows[i] : g->series[i]);
     }
 }
 
-/* The quantity of one row set in each cell: label, then mean, low and high of each column. */
-static void put_comparison(FILE *f, const struct plan_results *p, const json_t *s)
+/* The same stack looks the same in every figure: first webrtc, then quic, then others. */
+static void put_styles(FILE *f, const struct figure_grid *g)
 {
-    fputs("$compare << END\ncell,see,put_comparison\n", f);
-    for (size_t c = 0; c < p->cell_count; c++) {
-        bool during = summary_get(s, c, "link_utilisation_ratio", "during").n > 0;
-        const char *w = during ? "during" : "whole";
+    size_t others = 0;
 
-        put_label(f, p->cells[c].label);
-        put_interval(f, s, c, "media_throughput_bps", "before", 1e-6);
-        put_interval(f, s, c, "media_throughput_bps", w, 1e-6);
-        put_interval(f, s, c, "media_throughput_bps", "after", 1e-6);
-        put_interval(f, s, c, "media_owd_ms_p50", w, 1);
-        put_interval(f, s, c, "media_owd_ms_p95", w, 1);
-        put_interval(f, s, c, "media_owd_ms_p99", w, 1);
-        put_interval(f, s, c, "file_time_s", "whole", 1);
-        put_interval(f, s, c, "file_time_ratio", "whole", 1);
-        fputc('\n', f);
+    fprintf(f, "array style_of[%zu]\n", g->series_count);
+    for (size_t i = 0; i < g->series_count; i++) {
+        size_t style = strcmp(g->series[i], "webrtc") == 0 ? 1
+                       : strcmp(g->series[i], "quic") == 0 ? 2
+                                                           : 3 + others++ % 2;
+
+        fprintf(f, "style_of[%zu] = %zu\n", i + 1, style);
     }
-    fprintf(f, "END\ncells = %zu\n", p->cell_count);
+}
+
+/* The panels of a grid: what stands at their edges; the values are in the figures' CSV. */
+static void put_grid(FILE *f, const struct plan_results *p)
+{
+    struct figure_grid g;
+
+    if (!figure_grid_init(&g, p)) {
+        return;
+    }
+    fprintf(f, "rows = %zu\ncolumns = %zu\nstacks = %zu\ndelays = %zu\n", g.row_count,
+            g.column_count, g.series_count, g.x_count);
+    put_words(f, "row_name", &g, true);
+    put_words(f, "stack_name", &g, false);
+    put_styles(f, &g);
+    fprintf(f, "array column_mbps[%zu]\narray x_ms[%zu]\n", g.column_count, g.x_count);
+    for (size_t i = 0; i < g.column_count; i++) {
+        fprintf(f, "column_mbps[%zu] = %.6f\n", i + 1, g.columns[i] / 1e6);
+    }
+    for (size_t i = 0; i < g.x_count; i++) {
+        fprintf(f, "x_ms[%zu] = %.6f\n", i + 1, g.xs[i]);
+    }
 }
 
 /* From one kind up to another, that one excluded. */
@@ -285,6 +400,9 @@ static void put_figures(FILE *f, const struct plan_results *p, const json_t *sum
 {
     for (enum figure k = kinds.from; k < kinds.to; k++) {
         if (figures_wanted(p, summary, k, number)) {
+            if (k >= FIGURE_GRID_MEDIA && k < FIGURE_PLAN_KINDS) {
+                put_extent(f, p, summary, k);
+            }
             put_figure(f, p, k, number);
         }
     }
@@ -298,14 +416,19 @@ static void put_script(FILE *f, const struct plan_results *p, const json_t *summ
     put_string(f, "plan", p->name);
     fputs("load templates.'/style.gp'\n", f);
     for (size_t c = 0; c < p->cell_count; c++) {
-        put_run(f, p, c);
-        put_figures(f, p, summary, (struct kinds){0, FIGURE_CELL_KINDS}, c);
+        if (is_shown(p, FIGURE_RATES, c)) {
+            put_run(f, p, c);
+            put_figures(f, p, summary, (struct kinds){0, FIGURE_CELL_KINDS}, c);
+        }
     }
     for (size_t i = 0; i < p->pair_count; i++) {
-        put_pair(f, p, i);
-        put_figures(f, p, summary, (struct kinds){FIGURE_PLAN_KINDS, FIGURE_KINDS}, i);
+        if (is_shown(p, FIGURE_STACKS_RATES, i)) {
+            put_pair(f, p, i);
+            put_figures(f, p, summary, (struct kinds){FIGURE_PLAN_KINDS, FIGURE_KINDS}, i);
+        }
     }
-    put_comparison(f, p, summary);
+    fprintf(f, "cells = %zu\n", p->cell_count);
+    put_grid(f, p);
     put_figures(f, p, summary, (struct kinds){FIGURE_CELL_KINDS, FIGURE_PLAN_KINDS}, 0);
     fputs("unset output\n", f);
 }
@@ -335,9 +458,26 @@ static int write_script(const struct plan_results *p, const json_t *summary, con
     return fclose(out) || failed ? fault_set(f, ERR_OS, "%s: %s", path, strerror(errno)) : 0;
 }
 
+/* The data of all figures. */
+static int write_data(const struct plan_results *p, const json_t *summary, struct fault *f)
+{
+    int rc = 0;
+
+    for (enum figure k = 0; k < FIGURE_KINDS && !rc; k++) {
+        size_t n = k < FIGURE_CELL_KINDS    ? p->cell_count
+                   : k >= FIGURE_PLAN_KINDS ? p->pair_count
+                                            : 1;
+
+        for (size_t i = 0; i < n && !rc; i++) {
+            rc = figures_wanted(p, summary, k, i) ? figure_csv_write(p, summary, k, i, f) : 0;
+        }
+    }
+    return rc;
+}
+
 /* ---- gnuplot ---- */
 
-/* The first line of the log that says something. */
+/* The first line of the log that says what went wrong. */
 static void read_complaint(char *out, size_t len, const char *path)
 {
     FILE *f = fopen(path, "re");
@@ -345,7 +485,7 @@ static void read_complaint(char *out, size_t len, const char *path)
     snprintf(out, len, "no message");
     while (f && fgets(out, (int)len, f)) {
         out[strcspn(out, "\n")] = '\0';
-        if (out[strspn(out, " \t^")]) {
+        if (out[strspn(out, " \t^")] && !strstr(out, "warning: ")) {
             break;
         }
     }
@@ -378,6 +518,7 @@ int figures_draw(const struct plan_results *p, const json_t *summary, const char
     int rc = write_script(p, summary, templates, f), error, status;
     pid_t pid;
 
+    rc = rc ? rc : write_data(p, summary, f);
     if (rc) {
         return rc;
     }

@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#define FIGURES_CELLS_MAX 6
+
 /* Of the plotted run of each cell, of the plan when it has several cells, and of the plotted runs
  * of each pair of cells that differ in their stack alone. */
 enum figure {
@@ -23,6 +25,12 @@ enum figure {
     FIGURE_COMPARE_MEDIA = FIGURE_CELL_KINDS,
     FIGURE_COMPARE_DELAY,
     FIGURE_COMPARE_FILE,
+    FIGURE_GRID_MEDIA,
+    FIGURE_GRID_DELAY,
+    FIGURE_GRID_FILE,
+    FIGURE_GRID_RTT,
+    FIGURE_HEAT_MEDIA,
+    FIGURE_HEAT_DELAY,
     FIGURE_PLAN_KINDS,
     FIGURE_STACKS_RATES = FIGURE_PLAN_KINDS,
     FIGURE_STACKS_DELAY,
@@ -30,15 +38,19 @@ enum figure {
     FIGURE_KINDS,
 };
 
-/* Where a figure lies, relative to the plan's folder. number is that of the cell or the pair, and
- * ignored for a figure of the plan. */
+/* Where a figure lies, relative to the plan's folder: as "svg", "pdf", or the "csv" it was drawn
+ * from. number is that of the cell or the pair, and ignored for a figure of the plan. */
 void figures_path(char *out, size_t len, const struct plan_results *p, enum figure kind,
-                  size_t number);
-/* Whether there is something to draw. */
+                  size_t number, const char *ending);
+/* Whether there is something to draw. A plan of more than FIGURES_CELLS_MAX cells gets figures over
+ * time of an example only (one pair of stacks, one cell each), unless p->all_figures is set. */
 bool figures_wanted(const struct plan_results *p, const json_t *summary, enum figure kind,
                     size_t number);
-/* Draws them all. templates is the folder of the .gp files. Returns 0, or ERR_OS with *f filled
- * when gnuplot is missing or failed. */
+/* The pair that is the example: one with a file if there is one, its path closest to 5 Mbit/s and
+ * 10 ms, both of its runs valid if possible. pair_count without pairs. */
+size_t figures_example(const struct plan_results *p);
+/* Draws them all, each as SVG and PDF beside its CSV. templates is the folder of the .gp files.
+ * Returns 0, or ERR_OS with *f filled when gnuplot is missing or failed. */
 int figures_draw(const struct plan_results *p, const json_t *summary, const char *templates,
                  struct fault *f);
 

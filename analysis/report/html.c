@@ -57,6 +57,30 @@ static const struct {
     [FIGURE_COMPARE_FILE] = {"File time of all cells",
                              "File time of all cells: mean and 95 % confidence interval over the "
                              "valid repetitions."},
+    [FIGURE_GRID_MEDIA] = {"Media throughput over the grid",
+                           "Media throughput of every path during the transfer (without one: in "
+                           "the whole run): mean of the valid repetitions, bars to the smallest "
+                           "and the largest of them. Each column has its own scale."},
+    [FIGURE_GRID_DELAY] = {"One-way delay over the grid",
+                           "One-way delay of media in the network, in the same window: median, bar "
+                           "to the 95th percentile, small cross at the 99th; means of the runs' "
+                           "quantiles."},
+    [FIGURE_GRID_FILE] = {"File time over the grid",
+                          "File time of every path: mean, smallest and largest of the valid "
+                          "repetitions. Horizontal lines: the closed-form ideal, the file alone on "
+                          "what the media's share leaves of the link."},
+    [FIGURE_GRID_RTT] =
+        {"Round-trip time against the delay of RTP",
+         "Mean round-trip time of the transport, less the way back, against the mean "
+         "delay of RTP from application to application (bar: to the 95th "
+         "percentile): what lies above the diagonal "
+         "has waited in the sender, not in the network. A mark per cell."},
+    [FIGURE_HEAT_MEDIA] = {"Map of media throughput",
+                           "Media throughput as a part of the link's rate, over rate and delay; "
+                           "darker is more. A field is empty where no run is valid."},
+    [FIGURE_HEAT_DELAY] = {"Map of one-way delay",
+                           "95th percentile of the one-way delay of media over rate and delay; "
+                           "darker is more."},
     [FIGURE_STACKS_RATES] = {"Rates of both stacks over time",
                              "What arrived as media (above) and as data (below) under both stacks: "
                              "IP bytes in bins of 0.5 s; the link rate counts Ethernet bytes."},
@@ -341,6 +365,17 @@ static void put_overview(struct page *g)
 
 /* ---- figures ---- */
 
+static void put_format(struct page *g, enum figure kind, size_t cell, const char *ending,
+                       const char *label)
+{
+    char path[PATH_BYTES];
+
+    figures_path(path, sizeof path, g->p, kind, cell, ending);
+    fputs(", <a href=\"", g->f);
+    html_text_put(g->f, path);
+    fprintf(g->f, "\">%s</a>", label);
+}
+
 static void put_figure(struct page *g, enum figure kind, size_t cell, bool inside)
 {
     char path[PATH_BYTES], full[2 * PATH_BYTES];
@@ -348,7 +383,7 @@ static void put_figure(struct page *g, enum figure kind, size_t cell, bool insid
     if (!figures_wanted(g->p, g->summary, kind, cell)) {
         return;
     }
-    figures_path(path, sizeof path, g->p, kind, cell);
+    figures_path(path, sizeof path, g->p, kind, cell, "svg");
     fprintf(g->f, "<figure><img alt=\"%s\" src=\"", figure_texts[kind].alt);
     if (inside) {
         snprintf(full, sizeof full, "%s/%s", g->p->dir, path);
@@ -359,7 +394,10 @@ static void put_figure(struct page *g, enum figure kind, size_t cell, bool insid
     fprintf(g->f, "\"%s/>\n<figcaption>%s (<a href=\"", inside ? "" : " loading=\"lazy\"",
             figure_texts[kind].caption);
     html_text_put(g->f, path);
-    fputs("\">SVG</a>)</figcaption></figure>\n", g->f);
+    fputs("\">SVG</a>", g->f);
+    put_format(g, kind, cell, "pdf", "PDF");
+    put_format(g, kind, cell, "csv", "CSV");
+    fputs(")</figcaption></figure>\n", g->f);
 }
 
 static bool figures_inside(const struct plan_results *p)

@@ -33,6 +33,7 @@ int report_make(const char *dir, const struct report_options *o, FILE *out, size
     if (rc) {
         return rc;
     }
+    p.all_figures = o->all_figures;
     summary = summary_new(&p);
     if (!summary) {
         rc = fault_set(f, ERR_NOMEM, "%s: out of memory", dir);

@@ -14,6 +14,7 @@ struct report_options {
     bool json;             /* out gets summary.json instead of the table */
     bool quiet;            /* out gets nothing */
     bool again;            /* reduce every run, also those that have been */
+    bool all_figures;      /* draw every cell over time, however many there are */
     const char *templates; /* folder of the plots' templates; NULL: no plots */
 };
 

@@ -200,6 +200,23 @@ static void well_formed(const struct fixture *x, const char *name)
     assert_int_equal(system(command), 0);
 }
 
+/* Beside each figure lie the same as PDF, and lines of numbers under names. */
+static void has_pdf_and_data(const struct fixture *x, const char *figure)
+{
+    int len = (int)(strlen(figure) - strlen("svg"));
+    char name[100], *text;
+
+    snprintf(name, sizeof name, "%.*spdf", len, figure);
+    text = contents(x, name);
+    assert_int_equal(strncmp(text, "%PDF-", 5), 0);
+    free(text);
+    snprintf(name, sizeof name, "%.*scsv", len, figure);
+    text = contents(x, name);
+    assert_non_null(strchr(text, ','));
+    assert_true(strchr(text, '\n') && strchr(text, '\n')[1] >= ' ');
+    free(text);
+}
+
 static void test_report_is_whole(void **state)
 {
     static const char *const figures[] = {"plots/a-1-rates.svg",     "plots/a-1-delay.svg",
@@ -226,6 +243,7 @@ static void test_report_is_whole(void **state)
         contains(svg, "</svg>");
         free(svg);
         well_formed(x, figures[i]);
+        has_pdf_and_data(x, figures[i]);
     }
     well_formed(x, "report.html");
     html = contents(x, "report.html");
@@ -411,6 +429,80 @@ static void test_report_of_little(void **state)
     well_formed(x, "report.html");
 }
 
+/* A valid run of a path in a grid of rates and delays. */
+static void grid_run(const struct fixture *x, const char *stack, int mbps, int delay)
+{
+    struct run_folder r = {0};
+    char text[1500];
+
+    snprintf(r.dir, sizeof r.dir, "%.400s/%s-%d-%d", x->dir, stack, mbps, delay);
+    mkdir(r.dir, 0777);
+    run_folder_text(&r, "manifest.json", "{}");
+    snprintf(
+        text, sizeof text,
+        "{\"schema\":1,\"name\":\"%s-%d-%d\",\"plan\":\"p\",\"cell\":{\"path.rate\":\"%dmbit\","
+        "\"path.delay\":\"%dms\",\"stack\":\"%s\"},\"stack\":\"%s\",\"link\":\"sim\",\"path\":{"
+        "\"rate_bps\":%d000000,\"delay_ns\":%d000000,\"queue_bytes\":1},\"flows\":{},\"valid\":"
+        "true,"
+        "\"invalid\":[],\"metrics\":{\"file_time_s\":{\"whole\":%d},\"file_time_ratio\":{\"whole\":"
+        "2},"
+        "\"media_throughput_bps\":{\"whole\":%d00000},\"media_owd_ms_p50\":{\"whole\":%d},"
+        "\"media_owd_ms_p95\":{\"whole\":%d},\"media_app_owd_ms_mean\":{\"whole\":%d},"
+        "\"media_app_owd_ms_p95\":{\"whole\":%d},\"rtt_ms_mean\":{\"whole\":%d}}}",
+        stack, mbps, delay, mbps, delay, stack, stack, mbps, delay, 40 / mbps, 4 * mbps, delay,
+        delay + 5, delay + 6, delay + 9, 2 * delay);
+    run_folder_text(&r, "metrics.json", text);
+}
+
+/* A grid of paths: panels of rate and delay in place of a list of cells. */
+static void test_a_grid_of_paths(void **state)
+{
+    static const char *const figures[] = {"plots/grid_media.svg", "plots/grid_delay.svg",
+                                          "plots/grid_file.svg",  "plots/grid_rtt.svg",
+                                          "plots/heat_media.svg", "plots/heat_delay.svg"};
+    struct fixture *x = *state;
+    struct fault f;
+    char *text;
+
+    for (int rate = 1; rate <= 10; rate += 9) {
+        for (int delay = 10; delay <= 50; delay += 40) {
+            grid_run(x, "webrtc", rate, delay);
+            grid_run(x, "quic", rate, delay);
+        }
+    }
+    if (system("command -v gnuplot >/dev/null 2>&1")) {
+        print_message("skipped: no gnuplot here\n");
+        skip();
+    }
+    if (make(x, false, TEMPLATES, &f)) {
+        fail_msg("%s", f.text);
+    }
+    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
+        text = contents(x, figures[i]);
+        contains(text, "propagation delay");
+        contains(text, ">webrtc<");
+        contains(text, ">quic<");
+        free(text);
+        well_formed(x, figures[i]);
+        has_pdf_and_data(x, figures[i]);
+        text = contents(x, "report.html");
+        contains(text, figures[i]);
+        assert_null(strstr(text, "compare_media.svg"));
+        free(text);
+    }
+    text = contents(x, "plots/grid_file.csv");
+    contains(text, "row,column,series,x,file_time_s,min_s,max_s,ideal_s,setting,rate_bps,delay_ms,"
+                   "stack,valid_runs\n");
+    contains(text, "\n1,2,1,1,4,4,4,2,,10000000,10,quic,1\n");
+    free(text);
+    text = contents(x, "plots/heat_media.csv");
+    contains(text, "\n1,1,1,2,40,,,,,1000000,50,quic,1\n");
+    free(text);
+    text = contents(x, "plots/grid_rtt.csv");
+    contains(text, "\n1,1,2,1,16,16,19,10,,1000000,10,webrtc,1\n");
+    free(text);
+}
+
 /* 1 Mbit/s, which becomes 2.5 Mbit/s: in the figure's table, the facts and the cell's name. */
 static void test_a_link_that_changes(void **state)
 {
@@ -558,6 +650,7 @@ int main(void)
         TEST(test_stacks_of_a_grid),
         TEST(test_report_of_prototype),
         TEST(test_report_of_little),
+        TEST(test_a_grid_of_paths),
         TEST(test_a_link_that_changes),
         TEST(test_unreducible_run_is_named),
         TEST(test_a_folder_in_another_encoding),
