@@ -5,6 +5,7 @@
 #include "analysis/ingest/certificate_info.h"
 #include "analysis/ingest/run_data.h"
 #include "analysis/metrics/delays.h"
+#include "analysis/metrics/fairness.h"
 #include "analysis/metrics/media.h"
 #include "analysis/metrics/metric_set.h"
 #include "analysis/metrics/quality.h"
@@ -189,7 +190,7 @@ static int reduce(struct reduction *r)
     quality_put(&r->data, &r->media, &r->windows, &r->metrics);
     transfer_put(&r->data, &r->windows, &r->metrics);
     traffic_put(&r->traffic, &r->windows, &r->metrics);
-    return 0;
+    return fairness_put(&r->traffic, &r->data, &r->metrics);
 }
 
 static void reduction_fini(struct reduction *r)

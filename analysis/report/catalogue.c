@@ -65,6 +65,10 @@ const struct catalogue_entry catalogue[] = {
      "Median of small packets on the path before the run's traffic, by the run's certificate."},
     {"link_utilisation_ratio", "Link use", "%", PERCENT, 1, 0,
      "Ethernet bytes (IP packet + 14) that arrived, divided by link rate x time."},
+    {"fairness_ratio", "Fairness", "", 1, 3, 0,
+     "Jain's index of the goodput of the call and of the data beside it, or of the flows of "
+     "programs "
+     "that are no agents: 1 when all have the same, 1/n when one of n has everything."},
     {"rtt_ms", "Round-trip time", "ms", 1, 1, 1, "Samples of the sender's transport."},
     {"setup_time_ms", "Connection setup", "ms", 1, 1, 0,
      "From the start of the run to the connection being ready at the sender."},

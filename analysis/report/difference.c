@@ -2,18 +2,15 @@
 #include "analysis/report/difference.h"
 
 #include "agents/base/err.h"
-#include "agents/base/prng.h"
+#include "analysis/report/statistics.h"
 #include "analysis/report/summary.h"
 
-#include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SEED 1
-#define TAIL 0.025
 #define NAME_BYTES 160
 
 const struct difference_row difference_rows[] = {
@@ -40,35 +37,10 @@ const size_t difference_row_count = sizeof difference_rows / sizeof *difference_
 
 /* ---- reckoning ---- */
 
-/* The mean of as many of x, each drawn from all of them. */
-static double resampled_mean(struct prng *random, const double *x, size_t n)
-{
-    double sum = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        sum += x[(uint64_t)prng_u32(random) * n >> 32];
-    }
-    return sum / (double)n;
-}
-
-static void bootstrap(struct difference_value *v, const double *x, const char *name)
-{
-    double means[DIFFERENCE_RESAMPLES];
-    struct prng random;
-
-    prng_init(&random, SEED, name);
-    for (size_t i = 0; i < DIFFERENCE_RESAMPLES; i++) {
-        means[i] = resampled_mean(&random, x, v->n);
-    }
-    gsl_sort(means, 1, DIFFERENCE_RESAMPLES);
-    v->ci_lo = gsl_stats_quantile_from_sorted_data(means, 1, DIFFERENCE_RESAMPLES, TAIL);
-    v->ci_hi = gsl_stats_quantile_from_sorted_data(means, 1, DIFFERENCE_RESAMPLES, 1 - TAIL);
-}
-
 struct difference_value difference_of(const double *first, const double *second, size_t n,
                                       double *room, const char *name)
 {
-    struct difference_value v = {n, {NAN, NAN}, NAN, NAN, NAN};
+    struct difference_value v = {n, {NAN, NAN}, NAN, NAN, NAN, NAN, NAN};
 
     if (n == 0) {
         return v;
@@ -79,9 +51,9 @@ struct difference_value difference_of(const double *first, const double *second,
     v.means[0] = gsl_stats_mean(first, 1, n);
     v.means[1] = gsl_stats_mean(second, 1, n);
     v.mean = gsl_stats_mean(room, 1, n);
-    if (n >= 2) {
-        bootstrap(&v, room, name);
-    }
+    statistics_interval(room, n, name, &v.ci_lo, &v.ci_hi);
+    v.effect = statistics_effect(room, n);
+    v.dominance = statistics_dominance(first, second, n);
     return v;
 }
 
@@ -139,11 +111,17 @@ static int twins_find(struct twin_list *t, const struct plan_results *p,
     return 0;
 }
 
+static json_t *real_or_null(double v)
+{
+    return isfinite(v) ? json_real(v) : json_null();
+}
+
 static json_t *value_json(const struct difference_value *v)
 {
-    return json_pack("{s:I,s:[f,f],s:f,s:o}", "n", (json_int_t)v->n, "means", v->means[0],
+    return json_pack("{s:I,s:[f,f],s:f,s:o,s:o,s:f}", "n", (json_int_t)v->n, "means", v->means[0],
                      v->means[1], "difference", v->mean, "ci95",
-                     v->n >= 2 ? json_pack("[f,f]", v->ci_lo, v->ci_hi) : json_null());
+                     v->n >= 2 ? json_pack("[f,f]", v->ci_lo, v->ci_hi) : json_null(), "cohens_dz",
+                     real_or_null(v->effect), "cliffs_delta", v->dominance);
 }
 
 /* Adds metric in window, unless it is there or no twins both have it. */
@@ -225,7 +203,7 @@ json_t *difference_all(const struct plan_results *p)
                                plan_results_stack(p, pair->cells[0]),
                                plan_results_stack(p, pair->cells[1]), "cells",
                                (json_int_t)pair->cells[0], (json_int_t)pair->cells[1], "params",
-                               params_json(p, pair), "resamples", DIFFERENCE_RESAMPLES, "metrics",
+                               params_json(p, pair), "resamples", STATISTICS_RESAMPLES, "metrics",
                                metrics_json(p, pair)))) {
             json_decref(all);
             return NULL;
@@ -254,6 +232,8 @@ struct difference_value difference_get(const json_t *summary, size_t pair, const
         .mean = number_or_nan(json_object_get(v, "difference")),
         .ci_lo = number_or_nan(json_array_get(ci, 0)),
         .ci_hi = number_or_nan(json_array_get(ci, 1)),
+        .effect = number_or_nan(json_object_get(v, "cohens_dz")),
+        .dominance = number_or_nan(json_object_get(v, "cliffs_delta")),
     };
 }
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What changes when only the stack does: per pair of cells and metric the mean of the differences
  * between runs of equal seeds, with a confidence interval that resamples these differences
- * (bootstrap, percentile method: Efron and Tibshirani, An Introduction to the Bootstrap, chapter
- * 13). The draws have a fixed seed: equal runs give equal intervals. With few repetitions the
- * interval is too narrow, as it cannot reach beyond the differences that were seen. */
+ * (statistics.h), and how large they are. */
 #ifndef ANALYSIS_REPORT_DIFFERENCE_H
 #define ANALYSIS_REPORT_DIFFERENCE_H
 
@@ -14,7 +12,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define DIFFERENCE_RESAMPLES 2000
 #define DIFFERENCE_TEXT_BYTES 48
 
 /* Over the seeds of which both cells have a valid run with the metric. */
@@ -23,6 +20,8 @@ struct difference_value {
     double means[2];     /* of the first and the second cell of the pair */
     double mean;         /* second minus first */
     double ci_lo, ci_hi; /* 95 %; NAN below n = 2 */
+    double effect;       /* Cohen's d_z; NAN below n = 2, or when the differences are all alike */
+    double dominance;    /* Cliff's delta */
 };
 
 /* One row of the table that shows a pair side by side. */

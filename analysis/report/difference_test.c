@@ -3,6 +3,7 @@
 
 #include "agents/base/prng.h"
 #include "analysis/ingest/run_folder_test.h"
+#include "analysis/report/statistics.h"
 #include "analysis/report/summary.h"
 
 #include <math.h>
@@ -90,9 +91,13 @@ static void test_few_values(void **state)
     assert_true(isnan(v.ci_lo) && isnan(v.ci_hi));
     v = difference_of(a, same, 3, room, "x"); /* the same every time: nothing is uncertain */
     assert_true(v.mean == 2 && v.ci_lo == 2 && v.ci_hi == 2);
+    assert_true(isnan(v.effect) &&
+                fabs(v.dominance - 3.0 / 9) < 1e-12); /* six above, three below */
     /* of 0 and 1, a quarter of the resamples each has but one of them */
     v = difference_of(a, b, 2, room, "x");
     assert_true(v.mean == 0.5 && v.ci_lo == 0 && v.ci_hi == 1);
+    /* sqrt(1/2) is the deviation of 0 and 1; two above, one below, one equal */
+    assert_true(fabs(v.effect - sqrt(0.5)) < 1e-12 && v.dominance == 0.25);
 }
 
 /* Against the normal approximation, whose plug-in deviation has n below the line. */
@@ -151,7 +156,7 @@ static void test_equal_seeds(void **state)
                         "webrtc");
     assert_int_equal(json_integer_value(json_array_get(json_object_get(d, "cells"), 0)), 1);
     assert_int_equal(json_integer_value(json_array_get(json_object_get(d, "cells"), 1)), 0);
-    assert_int_equal(json_integer_value(json_object_get(d, "resamples")), DIFFERENCE_RESAMPLES);
+    assert_int_equal(json_integer_value(json_object_get(d, "resamples")), STATISTICS_RESAMPLES);
     assert_null(json_object_get(json_object_get(d, "params"), "stack"));
     assert_int_equal(json_integer_value(json_object_get(json_object_get(d, "params"), "rate_bps")),
                      5000000);
@@ -224,7 +229,7 @@ static void test_other_stacks(void **state)
 static void test_texts(void **state)
 {
     const struct catalogue_entry *rate = catalogue_find("media_throughput_bps");
-    struct difference_value v = {2, {0, 0}, 0, -1234567, 400};
+    struct difference_value v = {2, {0, 0}, 0, -1234567, 400, 0, 0};
     char text[DIFFERENCE_TEXT_BYTES];
 
     (void)state;

@@ -17,6 +17,7 @@
 #define FILE_NAME "expect.json"
 #define SCHEMA 1
 #define DETAIL_BYTES 400
+#define NAME_BYTES 160
 
 /* Places in expect.json are told by the expectation's number, from 1. */
 struct judge {
@@ -25,6 +26,7 @@ struct judge {
     double *a, *b, *d; /* room for a value of each run */
     size_t number;     /* of the expectation being judged */
     const char *metric, *window;
+    char name[NAME_BYTES]; /* of both: chooses the random numbers of intervals */
     const struct catalogue_entry *entry;
     bool interval;
     size_t runs_needed;
@@ -182,7 +184,7 @@ static size_t measure(const struct judge *j, const json_t *runs, struct bound *b
         j->d[i] = b->is_min ? j->a[i] - limit : limit - j->a[i];
     }
     b->value = n ? sum / (double)n : NAN;
-    b->margin = summary_statistics(j->d, n);
+    b->margin = summary_statistics(j->d, n, j->name);
     return n;
 }
 
@@ -218,14 +220,14 @@ static void say_bound(const struct judge *j, const struct bound *b, char *detail
         say_number(j, b->plus, NAN, detail);
     }
     say(detail, "), which it %s by ", b->margin.mean < 0 ? "misses" : "keeps");
-    say_number(j, by, b->margin.ci_hi - b->margin.mean, detail);
+    say_number(j, by, summary_half(&b->margin), detail);
 }
 
 /* ---- one check: a cell and its bounds ---- */
 
 static void say_value(const struct judge *j, struct summary_value v, char *detail)
 {
-    say_number(j, v.mean, v.ci_hi - v.mean, detail);
+    say_number(j, v.mean, summary_half(&v), detail);
     say(detail, v.n == 1 ? " (1 run); expected " : " (%zu runs); expected ", v.n);
 }
 
@@ -310,7 +312,7 @@ static int judge_check(struct judge *j, const json_t *check, json_t *checks, str
         read_bound(j, check, "max", &bounds[1])) {
         return cell ? ERR_MALFORMED : malformed(j, "a check without a cell");
     }
-    found = summary_statistics(j->a, values(j, runs, j->a));
+    found = summary_statistics(j->a, values(j, runs, j->a), j->name);
     if (!runs) {
         say(v->detail, "not run");
     } else if (not_run(j, bounds)) {
@@ -401,6 +403,7 @@ static int read_expectation(struct judge *j, const json_t *e, const char **name)
         !json_is_array(json_object_get(e, "checks"))) {
         return malformed(j, "name, metric, window, judge, runs or checks is missing");
     }
+    snprintf(j->name, sizeof j->name, "%s %s", j->metric, j->window);
     return j->entry ? 0 : malformed(j, "its metric is unknown");
 }
 

@@ -6,6 +6,7 @@
 #include "analysis/report/catalogue.h"
 #include "analysis/report/certificates.h"
 #include "analysis/report/figures.h"
+#include "analysis/report/html_outliers.h"
 #include "analysis/report/html_stacks.h"
 #include "analysis/report/html_text.h"
 #include "analysis/report/impairments.h"
@@ -97,6 +98,7 @@ static const char *const key_metrics[] = {
     "file_time_s",
     "file_time_ratio",
     "file_goodput_bps",
+    "fairness_ratio",
     "media_throughput_bps",
     "media_owd_ms_p50",
     "media_owd_ms_p95",
@@ -139,7 +141,7 @@ static void put_value(FILE *f, struct summary_value v, const struct catalogue_en
     }
     fprintf(f, "<td>%.*f", e->decimals, v.mean * e->scale);
     if (isfinite(v.ci_hi)) {
-        fprintf(f, " <span class=\"ci\">± %.*f</span>", e->decimals, (v.ci_hi - v.mean) * e->scale);
+        fprintf(f, " <span class=\"ci\">± %.*f</span>", e->decimals, summary_half(&v) * e->scale);
     }
     fputs("</td>", f);
 }
@@ -357,8 +359,9 @@ static void put_overview(struct page *g)
         }
         fputs("</tr>\n", g->f);
     }
-    fputs("</table></div>\n<p>Means over the valid repetitions, ± half the 95 % confidence "
-          "interval (Student's t) where there are at least two. Delay, sender queue and link use "
+    fputs("</table></div>\n<p>Means over the valid repetitions, ± half the width of the "
+          "95 % confidence interval (bootstrap) where there are at least two. Delay, sender queue "
+          "and link use "
           "are those during the transfer; without one, of the whole run.</p>\n",
           g->f);
 }
@@ -655,6 +658,7 @@ static void put_page(struct page *g)
     put_pairs(g);
     put_expect(g);
     put_overview(g);
+    html_outliers_put(g->f, g->p, g->summary);
     for (enum figure k = FIGURE_CELL_KINDS; k < FIGURE_PLAN_KINDS; k++) {
         put_figure(g, k, 0, true);
     }

@@ -3,6 +3,7 @@
 
 #include "analysis/report/difference.h"
 #include "analysis/report/html_text.h"
+#include "analysis/report/statistics.h"
 
 #include <math.h>
 
@@ -30,8 +31,9 @@ static void put_head(FILE *f, const struct plan_results *p, const struct plan_re
     fputs(" − ", f);
     html_text_put(f, first);
     fprintf(f,
-            "</th><th>95 %% interval</th></tr>\n<tr><td>valid runs</td><td>%zu of %zu</td><td>%zu "
-            "of %zu</td><td></td><td></td></tr>\n",
+            "</th><th>95 %% interval</th><th title=\"mean difference over its standard deviation\">"
+            "d<sub>z</sub></th></tr>\n<tr><td>valid runs</td><td>%zu of %zu</td><td>%zu "
+            "of %zu</td><td></td><td></td><td></td></tr>\n",
             a->runs - a->invalid, a->runs, b->runs - b->invalid, b->runs);
 }
 
@@ -57,7 +59,12 @@ static void put_row(FILE *f, const json_t *summary, size_t pair, size_t row)
     difference_text(text, v.mean, e);
     fprintf(f, "<td>%s</td>", text);
     difference_interval_text(text, &v, e);
-    fprintf(f, "<td>%s</td></tr>\n", text);
+    fprintf(f, "<td>%s</td>", text);
+    if (isfinite(v.effect)) {
+        fprintf(f, "<td>%+.1f</td></tr>\n", v.effect);
+    } else {
+        fputs("<td>–</td></tr>\n", f);
+    }
 }
 
 static void put_run(FILE *f, const struct plan_result_run *run)
@@ -88,9 +95,11 @@ void html_stacks_put(FILE *f, const struct plan_results *p, const json_t *summar
         "seeds of which both have a valid run (where there is none, of each stack's valid runs); "
         "the interval is that of the mean difference, run "
         "by run: bootstrap of %d resamples, percentile method, from two runs per stack on (with "
-        "few it is too narrow). <i>During</i>, like all rows from <i>one-way delay "
+        "few it is too narrow); d<sub>z</sub> is Cohen's effect size of it, the mean difference "
+        "over the standard deviation of the differences. <i>During</i>, like all rows from "
+        "<i>one-way delay "
         "during</i> on, is each stack's own transfer; without one, the whole run. Differences of "
         "all metrics: <code>differences</code> in <a href=\"summary.json\">summary.json</a>.</p>\n",
-        DIFFERENCE_RESAMPLES);
+        STATISTICS_RESAMPLES);
     put_shown(f, p, &p->pairs[pair]);
 }

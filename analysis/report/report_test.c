@@ -9,7 +9,6 @@
 #include "analysis/report/terminal.h"
 #include "analysis/ingest/hand_run_test.h"
 
-#include <gsl/gsl_cdf.h>
 #include <jansson.h>
 #include <math.h>
 #include <setjmp.h>
@@ -94,11 +93,12 @@ static void fake_run(const struct fixture *x, const char *name, const char *stac
     mkdir(r.dir, 0777);
     run_folder_text(&r, "manifest.json", "{}");
     snprintf(text, sizeof text,
-             "{\"schema\":1,\"name\":\"%s\",\"plan\":\"p\",\"cell\":{\"stack\":\"%s\"},"
+             "{\"schema\":1,\"name\":\"%s\",\"repetition\":%d,\"plan\":\"p\",\"cell\":{\"stack\":"
+             "\"%s\"},"
              "\"stack\":\"%s\",\"link\":\"sim\",\"path\":{\"rate_bps\":5000000,\"delay_ns\":"
              "10000000,\"queue_bytes\":187500},\"flows\":{},\"share_ppm\":500000,\"valid\":%s,"
              "\"invalid\":[%s],\"metrics\":{\"file_time_s\":{\"whole\":%.3f}}}",
-             name, stack, stack, valid ? "true" : "false",
+             name, atoi(strrchr(name, '-') + 1), stack, stack, valid ? "true" : "false",
              valid ? "" : "{\"reason\":\"agent-exit\",\"count\":1,\"detail\":\"a < b & c\"}",
              seconds);
     run_folder_text(&r, "metrics.json", text);
@@ -111,7 +111,6 @@ static void test_summary_statistics(void **state)
     struct fault f;
     json_t *summary;
     struct summary_value v;
-    double half = gsl_cdf_tdist_Pinv(0.975, 2) * 2 / sqrt(3);
 
     fake_run(x, "quic-1", "quic", 38, true);
     fake_run(x, "quic-2", "quic", 40, true);
@@ -124,7 +123,9 @@ static void test_summary_statistics(void **state)
     v = summary_get(summary, 0, "file_time_s", "whole");
     assert_int_equal(v.n, 3); /* the invalid one does not count */
     assert_true(v.mean == 40 && v.sd == 2 && v.min == 38 && v.max == 42);
-    assert_true(fabs(v.ci_lo - (40 - half)) < 1e-9 && fabs(v.ci_hi - (40 + half)) < 1e-9);
+    /* one resample of 27 has nothing but 38, another nothing but 42: 3.7 % each */
+    assert_true(v.ci_lo == 38 && v.ci_hi == 42 && summary_half(&v) == 2);
+    assert_true(v.median == 40 && v.fence_lo == 36 && v.fence_hi == 44); /* quartiles 39, 41 */
     v = summary_get(summary, 1, "file_time_s", "whole");
     assert_true(v.n == 1 && v.mean == 25 && isnan(v.sd) && isnan(v.ci_lo));
     assert_int_equal(summary_get(summary, 1, "file_time_s", "after").n, 0);
@@ -162,10 +163,45 @@ static void test_summary_files(void **state)
     assert_true(json_is_null(json_object_get(value, "sd")));
     json_decref(printed);
     csv = contents(x, "summary.csv");
-    assert_string_equal(csv, "stack,rate_bps,delay_ms,queue_bytes,data,share,metric,window,n,mean,"
-                             "sd,ci95_lo,ci95_hi,min,max\n"
-                             "quic,5000000,10,187500,none,0.5,file_time_s,whole,1,38,,,,38,38\n");
+    assert_string_equal(csv,
+                        "stack,rate_bps,delay_ms,queue_bytes,data,share,metric,window,n,mean,"
+                        "sd,ci95_lo,ci95_hi,min,max,median,outliers\n"
+                        "quic,5000000,10,187500,none,0.5,file_time_s,whole,1,38,,,,38,38,38,\n");
     free(csv);
+}
+
+/* Seen far from the others, told everywhere, and counted like them. */
+static void test_outliers(void **state)
+{
+    static const double seconds[] = {38, 39, 40, 41, 60};
+    struct fixture *x = *state;
+    struct summary_value v;
+    struct plan_results p;
+    struct fault f;
+    json_t *summary;
+    char *text;
+
+    for (int i = 0; i < 5; i++) {
+        char name[16];
+
+        snprintf(name, sizeof name, "quic-%d", i + 1);
+        fake_run(x, name, "quic", seconds[i], true);
+    }
+    assert_int_equal(plan_results_load(&p, x->dir, false, &f), 0);
+    summary = summary_new(&p);
+    v = summary_get(summary, 0, "file_time_s", "whole");
+    assert_true(v.n == 5 && v.mean == 43.6 && v.median == 40 && v.max == 60);
+    assert_true(v.fence_lo == 36 && v.fence_hi == 44);
+    json_decref(summary);
+    plan_results_fini(&p);
+    assert_int_equal(make(x, false, NULL, &f), 0);
+    text = contents(x, "summary.csv");
+    contains(text, ",38,60,40,5\n");
+    free(text);
+    text = contents(x, "report.html");
+    contains(text, "1 value lies far from the other repetitions");
+    contains(text, "<td>5</td><td>60.00</td><td>40.00</td><td>36.00 to 44.00</td>");
+    free(text);
 }
 
 static void test_terminal_table(void **state)
@@ -643,6 +679,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_summary_statistics),
+        TEST(test_outliers),
         TEST(test_summary_files),
         TEST(test_terminal_table),
         TEST(test_report_is_whole),

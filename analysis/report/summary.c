@@ -3,9 +3,10 @@
 
 #include "agents/base/err.h"
 #include "analysis/report/difference.h"
+#include "analysis/report/statistics.h"
 
 #include <errno.h>
-#include <gsl/gsl_cdf.h>
+#include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <stdio.h>
@@ -13,48 +14,80 @@
 #include <string.h>
 
 #define PATH_BYTES 4096
-#define CONFIDENCE_TWO_SIDED 0.975
+#define NAME_BYTES 160
 
 static json_t *real_or_null(double v)
 {
     return isfinite(v) ? json_real(v) : json_null();
 }
 
-struct summary_value summary_statistics(const double *x, size_t n)
+struct summary_value summary_statistics(double *x, size_t n, const char *name)
 {
-    struct summary_value v = {n, NAN, NAN, NAN, NAN, NAN, NAN};
-    double half;
+    struct summary_value v = {n, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
 
     if (n == 0) {
         return v;
     }
+    gsl_sort(x, 1, n);
     v.mean = gsl_stats_mean(x, 1, n);
     v.min = gsl_stats_min(x, 1, n);
     v.max = gsl_stats_max(x, 1, n);
     if (n >= 2) {
         v.sd = gsl_stats_sd_m(x, 1, n, v.mean);
-        half = gsl_cdf_tdist_Pinv(CONFIDENCE_TWO_SIDED, (double)(n - 1)) * v.sd / sqrt((double)n);
-        v.ci_lo = v.mean - half;
-        v.ci_hi = v.mean + half;
     }
+    statistics_interval(x, n, name, &v.ci_lo, &v.ci_hi);
+    v.median = statistics_median(x, n);
+    statistics_fences(x, n, &v.fence_lo, &v.fence_hi);
     return v;
 }
 
-static json_t *value_json(const double *x, size_t n)
+double summary_half(const struct summary_value *v)
 {
-    struct summary_value v = summary_statistics(x, n);
-    json_t *ci = n >= 2 ? json_pack("[f,f]", v.ci_lo, v.ci_hi) : json_null();
-
-    return json_pack("{s:I,s:f,s:o,s:o,s:f,s:f}", "n", (json_int_t)n, "mean", v.mean, "sd",
-                     real_or_null(v.sd), "ci95", ci, "min", v.min, "max", v.max);
+    return (v->ci_hi - v->ci_lo) / 2;
 }
 
-/* The valid runs of one cell: the "metrics" of each, and room for a value of each. */
+/* The valid runs of one cell: the documents and the "metrics" of each, and room for a value of
+ * each. */
 struct sample {
-    json_t **runs;
+    json_t **docs, **runs;
     double *values;
     size_t count;
 };
+
+/* The repetitions that lie beyond the fences. */
+static json_t *outliers_json(const struct sample *s, const struct summary_value *v,
+                             const char *metric, const char *window)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < s->count; i++) {
+        json_t *x = json_object_get(json_object_get(s->runs[i], metric), window);
+        json_t *repetition = json_object_get(s->docs[i], "repetition");
+
+        if (json_is_number(x) &&
+            (json_number_value(x) < v->fence_lo || json_number_value(x) > v->fence_hi) &&
+            json_array_append_new(list,
+                                  json_pack("{s:O?,s:O}", "repetition", repetition, "value", x))) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+static json_t *value_json(const struct sample *s, size_t n, const char *metric, const char *window)
+{
+    struct summary_value v;
+    char name[NAME_BYTES];
+
+    snprintf(name, sizeof name, "%s %s", metric, window);
+    v = summary_statistics(s->values, n, name);
+    return json_pack("{s:I,s:f,s:o,s:o,s:f,s:f,s:f,s:[f,f],s:o}", "n", (json_int_t)n, "mean",
+                     v.mean, "sd", real_or_null(v.sd), "ci95",
+                     n >= 2 ? json_pack("[f,f]", v.ci_lo, v.ci_hi) : json_null(), "min", v.min,
+                     "max", v.max, "median", v.median, "fences", v.fence_lo, v.fence_hi, "outliers",
+                     outliers_json(s, &v, metric, window));
+}
 
 /* Adds metric in window unless it is there. */
 static int add_value(json_t *metrics, const struct sample *s, const char *metric,
@@ -79,18 +112,21 @@ static int add_value(json_t *metrics, const struct sample *s, const char *metric
             s->values[n++] = json_number_value(v);
         }
     }
-    return n && json_object_set_new(windows, window, value_json(s->values, n)) ? ERR_NOMEM : 0;
+    return n && json_object_set_new(windows, window, value_json(s, n, metric, window)) ? ERR_NOMEM
+                                                                                       : 0;
 }
 
 static int sample_init(struct sample *s, const struct plan_results *p, size_t cell)
 {
-    *s = (struct sample){.runs = calloc(p->run_count, sizeof *s->runs),
+    *s = (struct sample){.docs = calloc(p->run_count, sizeof *s->docs),
+                         .runs = calloc(p->run_count, sizeof *s->runs),
                          .values = calloc(p->run_count, sizeof *s->values)};
-    if (!s->runs || !s->values) {
+    if (!s->docs || !s->runs || !s->values) {
         return ERR_NOMEM;
     }
     for (size_t i = 0; i < p->run_count; i++) {
         if (p->runs[i].cell == cell && p->runs[i].valid) {
+            s->docs[s->count] = p->runs[i].doc;
             s->runs[s->count++] = json_object_get(p->runs[i].doc, "metrics");
         }
     }
@@ -113,6 +149,7 @@ static json_t *cell_metrics(const struct plan_results *p, size_t cell)
             }
         }
     }
+    free(s.docs);
     free(s.runs);
     free(s.values);
     if (rc) {
@@ -147,7 +184,7 @@ static double number_or_nan(const json_t *v)
 
 static struct summary_value value_of(const json_t *v)
 {
-    json_t *ci = json_object_get(v, "ci95");
+    json_t *ci = json_object_get(v, "ci95"), *fences = json_object_get(v, "fences");
 
     return (struct summary_value){
         .n = (size_t)json_integer_value(json_object_get(v, "n")),
@@ -157,6 +194,9 @@ static struct summary_value value_of(const json_t *v)
         .ci_hi = number_or_nan(json_array_get(ci, 1)),
         .min = number_or_nan(json_object_get(v, "min")),
         .max = number_or_nan(json_object_get(v, "max")),
+        .median = number_or_nan(json_object_get(v, "median")),
+        .fence_lo = number_or_nan(json_array_get(fences, 0)),
+        .fence_hi = number_or_nan(json_array_get(fences, 1)),
     };
 }
 
@@ -221,6 +261,20 @@ static json_t *param_keys(const json_t *cells)
     return keys;
 }
 
+/* Their repetitions, with spaces between. */
+static void put_outliers(FILE *f, const json_t *outliers)
+{
+    json_t *o;
+    size_t i;
+
+    fputc(',', f);
+    json_array_foreach(outliers, i, o)
+    {
+        fprintf(f, "%s%" JSON_INTEGER_FORMAT, i ? " " : "",
+                json_integer_value(json_object_get(o, "repetition")));
+    }
+}
+
 static void write_cell(FILE *f, json_t *cell, json_t *keys)
 {
     json_t *params = json_object_get(cell, "params"), *windows, *v, *unused;
@@ -244,6 +298,8 @@ static void write_cell(FILE *f, json_t *cell, json_t *keys)
             put_number(f, s.ci_hi);
             put_number(f, s.min);
             put_number(f, s.max);
+            put_number(f, s.median);
+            put_outliers(f, json_object_get(v, "outliers"));
             fputc('\n', f);
         }
     }
@@ -266,7 +322,7 @@ static int write_csv(const json_t *summary, const char *path)
         put_text(f, key);
         fputc(',', f);
     }
-    fputs("metric,window,n,mean,sd,ci95_lo,ci95_hi,min,max\n", f);
+    fputs("metric,window,n,mean,sd,ci95_lo,ci95_hi,min,max,median,outliers\n", f);
     json_array_foreach(cells, i, cell)
     {
         write_cell(f, cell, keys);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Metrics per cell over its valid repetitions: summary.json and summary.csv. The confidence
- * interval is Student's t at 95 %, null below two runs, as is the standard deviation. */
+ * interval is the bootstrap of statistics.h at 95 %, null below two runs, as is the standard
+ * deviation. */
 #ifndef ANALYSIS_REPORT_SUMMARY_H
 #define ANALYSIS_REPORT_SUMMARY_H
 
@@ -15,10 +16,15 @@
 struct summary_value {
     size_t n;                                /* 0: the metric does not exist */
     double mean, sd, ci_lo, ci_hi, min, max; /* sd and ci are NAN below n = 2 */
+    double median;
+    double fence_lo, fence_hi; /* what lies beyond is an outlier */
 };
 
-/* Of n values; all numbers are NAN for n = 0. */
-struct summary_value summary_statistics(const double *x, size_t n);
+/* Of n values, which it sorts; all numbers are NAN for n = 0. name chooses the random numbers of
+ * the interval, as in statistics.h. */
+struct summary_value summary_statistics(double *x, size_t n, const char *name);
+/* Half the width of the interval, for a "±"; NAN without one. */
+double summary_half(const struct summary_value *v);
 /* A new document, NULL when out of memory. */
 json_t *summary_new(const struct plan_results *p);
 /* One value of it. */

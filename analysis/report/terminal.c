@@ -3,6 +3,7 @@
 
 #include "analysis/report/certificates.h"
 #include "analysis/report/difference.h"
+#include "analysis/report/statistics.h"
 #include "analysis/report/summary.h"
 #include "analysis/report/terminal_traffic.h"
 
@@ -201,7 +202,7 @@ static void put_pairs_notes(FILE *out, const struct plan_results *p, const json_
         snprintf(text, sizeof text,
                  "Differences: run by run on equal seeds; intervals: bootstrap of them, %d "
                  "resamples%s.",
-                 DIFFERENCE_RESAMPLES,
+                 STATISTICS_RESAMPLES,
                  most < RUNS_ENOUGH ? ", too narrow with fewer than ten runs" : "");
     }
     put_wrapped(out, 0, text);

@@ -33,6 +33,7 @@ const struct scenario_metric scenario_metrics[] = {
     {"queue_delay_ms", true, NULL},
     {"unloaded_owd_ms", false, "whole"},
     {"link_utilisation_ratio", false, NULL},
+    {"fairness_ratio", false, NULL},
     {"rtt_ms", true, NULL},
     {"setup_time_ms", false, "whole"},
     {"target_rate_bps", true, NULL},
