@@ -127,6 +127,14 @@ $(O)/%.o: %.c $(O)/flags
 
 $(patsubst %.c,$(O)/%.o,$(filter $(WOLFSSL_ROOMS),$(SRC))): $(DEPS)
 
+# What a manifest says of the build: its commit, and the library that does not tell its version.
+COMMIT := $(or $(shell GIT_OPTIONAL_LOCKS=0 git describe --always --dirty --abbrev=12 2>/dev/null),unknown)
+$(if $(BUILDING),$(eval $(call record,$(O)/commit,$(COMMIT))))
+$(O)/testbed/run/versions.o: ALL_CPPFLAGS += -DMUXBED_COMMIT='"$(COMMIT)"'
+$(O)/testbed/run/versions.o: $(O)/commit
+$(O)/agents/webrtc/webrtc_version.o: \
+	ALL_CPPFLAGS += -DUSRSCTP_VERSION='"$(or $(shell pkg-config --modversion usrsctp 2>/dev/null),unknown)"'
+
 $(DEPS):
 	@echo '  DEPS  wolfSSL and ngtcp2 (once per machine, about a minute)'
 	$(Q)scripts/deps.sh >/dev/null

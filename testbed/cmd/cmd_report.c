@@ -7,13 +7,14 @@
 #include "testbed/cmd/run_state.h"
 
 #include <argp.h>
+#include <string.h>
 #include <unistd.h>
 
-enum { OPT_JSON = 0x100 };
+enum { OPT_JSON = 0x100, OPT_FIGURES };
 
 struct options {
     const char *dir;
-    bool json;
+    bool json, all_figures;
 };
 
 struct reducing {
@@ -27,6 +28,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
     switch (key) {
     case OPT_JSON: o->json = true; return 0;
+    case OPT_FIGURES:
+        o->all_figures = strcmp(arg, "all") == 0;
+        if (!o->all_figures && strcmp(arg, "few"))
+            argp_error(state, "--figures %s: allowed: all, few", arg);
+        return 0;
     case ARGP_KEY_ARG:
         if (o->dir)
             argp_error(state, "%s: one folder at a time", arg);
@@ -63,8 +69,12 @@ static int reduce(void *ctx, const char *run_dir)
 
 static int report(const struct options *o, const struct reducing *r)
 {
-    const char *const argv[] = {r->analyze, "report", o->json ? "--json" : o->dir,
-                                o->json ? o->dir : NULL, NULL};
+    const char *const argv[] = {r->analyze,
+                                "report",
+                                o->all_figures ? "--figures=all" : "--figures=few",
+                                o->dir,
+                                o->json ? "--json" : NULL,
+                                NULL};
     int status = process_spawn(argv, STDOUT_FILENO);
 
     if (process_interrupted())
@@ -78,6 +88,10 @@ int cmd_report(int argc, char **argv)
 {
     static const struct argp_option options[] = {
         {.name = "json", .key = OPT_JSON, .doc = "The summary as JSON on standard output"},
+        {.name = "figures",
+         .key = OPT_FIGURES,
+         .arg = "all|few",
+         .doc = "Draw every cell over time, or of many cells only an example (few, the default)"},
         {0},
     };
     const struct argp argp = {

@@ -4,6 +4,7 @@
 #include "agents/base/err.h"
 #include "agents/base/utf8.h"
 #include "testbed/run/manifest_path.h"
+#include "testbed/run/versions.h"
 #include "testbed/scenario/scenario_keys.h"
 
 #include <errno.h>
@@ -11,11 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
-
-#ifndef MUXBED_VERSION
-#define MUXBED_VERSION "0.1.0"
-#endif
 
 #define PATH_BYTES 4096
 #define SCHEMA 1
@@ -157,14 +153,6 @@ static json_t *invalid_json(const struct manifest *m)
         }
     }
     return a;
-}
-
-static json_t *versions_json(void)
-{
-    struct utsname u = {0};
-
-    return json_pack("{s:s, s:s}", "muxbed", MUXBED_VERSION, "kernel",
-                     uname(&u) ? "unknown" : u.release);
 }
 
 static json_t *run_json(const struct manifest *m)

@@ -119,6 +119,23 @@ static void assert_number(const json_t *doc, const char *keys, int64_t value)
     assert_int_equal(json_integer_value(at(doc, keys)), value);
 }
 
+static void assert_versions(const json_t *d)
+{
+    static const char *const numbered[] = {"versions.wolfssl", "versions.ngtcp2",
+                                           "versions.usrsctp", "versions.libsrtp"};
+
+    assert_true(json_string_length(at(d, "versions.muxbed")) > 0);
+    assert_true(json_string_length(at(d, "versions.kernel")) > 0);
+    assert_true(json_string_length(at(d, "versions.commit")) > 0);
+    for (size_t i = 0; i < sizeof numbered / sizeof *numbered; i++) {
+        const char *version = json_string_value(at(d, numbered[i]));
+
+        assert_non_null(version);
+        assert_int_equal(strspn(version, "0123456789.-DEV"), strlen(version));
+        assert_non_null(strchr(version, '.'));
+    }
+}
+
 static void every_field_is_there(void **state)
 {
     struct plan_run r = make_run();
@@ -185,8 +202,7 @@ static void every_field_is_there(void **state)
     assert_text(json_array_get(at(d, "invalid"), 0), "reason", "agent-exit");
     assert_number(json_array_get(at(d, "invalid"), 1), "count", 5);
     assert_text(json_array_get(at(d, "invalid"), 1), "detail", "receiver");
-    assert_true(json_string_length(at(d, "versions.muxbed")) > 0);
-    assert_true(json_string_length(at(d, "versions.kernel")) > 0);
+    assert_versions(d);
     json_decref(d);
 }
 
