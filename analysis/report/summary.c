@@ -82,10 +82,11 @@ static json_t *value_json(const struct sample *s, size_t n, const char *metric, 
 
     snprintf(name, sizeof name, "%s %s", metric, window);
     v = summary_statistics(s->values, n, name);
-    return json_pack("{s:I,s:f,s:o,s:o,s:f,s:f,s:f,s:[f,f],s:o}", "n", (json_int_t)n, "mean",
-                     v.mean, "sd", real_or_null(v.sd), "ci95",
+    return json_pack("{s:I,s:f,s:o,s:o,s:f,s:f,s:f,s:o,s:o}", "n", (json_int_t)n, "mean", v.mean,
+                     "sd", real_or_null(v.sd), "ci95",
                      n >= 2 ? json_pack("[f,f]", v.ci_lo, v.ci_hi) : json_null(), "min", v.min,
-                     "max", v.max, "median", v.median, "fences", v.fence_lo, v.fence_hi, "outliers",
+                     "max", v.max, "median", v.median, "fences",
+                     n >= 2 ? json_pack("[f,f]", v.fence_lo, v.fence_hi) : json_null(), "outliers",
                      outliers_json(s, &v, metric, window));
 }
 

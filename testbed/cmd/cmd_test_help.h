@@ -15,7 +15,7 @@
 
 struct outcome {
     int status; /* exit status, or 128 + signal */
-    char out[65536], err[16384];
+    char out[262144], err[16384];
 };
 
 static inline void read_all(FILE *f, char *text, size_t size)
