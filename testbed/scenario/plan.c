@@ -34,6 +34,7 @@ struct builder {
     const struct plan_options *opt;
     struct plan *plan;
     const size_t *choice; /* the cell being built: index into the values of each axis */
+    const struct scenario_setting *setting; /* and what holds in it */
     bool any_media, any_data[AGENT_CHANNELS_MAX];
     const char *path; /* of the scenario, when files beside it may be read; NULL: not */
     struct plan_trace *traces;
@@ -63,7 +64,12 @@ static bool given(const struct builder *b, const char *key, struct scenario_sour
         *at = axis->values[b->choice[i]].at;
         return true;
     }
-    if (!k || !b->file.keys[scenario_key_index(k)].set)
+    if (!k)
+        return false;
+    if (!b->file.keys[scenario_key_index(k)].at.option &&
+        scenario_setting_source(b->setting, k, at))
+        return true;
+    if (!b->file.keys[scenario_key_index(k)].set)
         return false;
     *at = b->file.keys[scenario_key_index(k)].at;
     return true;
@@ -228,11 +234,41 @@ static void check_size_given(struct builder *b)
 
     for (size_t i = 0; i < AGENT_CHANNELS_MAX; i++) {
         snprintf(key, sizeof(key), "%s.size", scenario_channel_groups[i]);
-        if (b->file.data[i].line == 0 || given(b, key, &at) || axis_of(b, key, &axis))
+        if (b->file.data[i].line == 0 || given(b, key, &at) || axis_of(b, key, &axis) ||
+            scenario_settings_give(&b->file, scenario_key_find(key)))
             continue;
         scenario_errors_add(&b->errors, b->file.data[i],
                             "a data flow has no size; allowed: size: 10MB, size: endless");
         b->file.flows_bad = true;
+    }
+}
+
+/* Has an option taken away this data flow, which the file may describe? */
+static bool is_removed(const struct builder *b, int channel)
+{
+    char name[32];
+    size_t i;
+
+    snprintf(name, sizeof(name), "%s.size", scenario_channel_groups[channel]);
+    i = scenario_key_index(scenario_key_find(name));
+    return b->file.keys[i].set && b->file.keys[i].at.option;
+}
+
+/* Keys that a setting gives to a flow it does not have. */
+static void check_setting_flows(struct builder *b, const struct scenario *s)
+{
+    for (size_t i = 0; b->setting && !b->file.flows_bad && i < b->setting->count; i++) {
+        const struct scenario_key *k = b->setting->items[i].key;
+        int data = scenario_key_channel(k);
+
+        if (data >= 0 && s->channels[data].kind == AGENT_DATA_NONE &&
+            k->type != SCENARIO_KEY_SIZE && !is_removed(b, data))
+            scenario_errors_add(&b->errors, b->setting->items[i].at,
+                                "%s: there is no such data flow; %s.size makes one", k->name,
+                                scenario_channel_groups[data]);
+        else if (scenario_key_in_group(k, "media") && !s->media)
+            scenario_errors_add(&b->errors, b->setting->items[i].at, "%s: there is no media flow",
+                                k->name);
     }
 }
 
@@ -249,12 +285,16 @@ static void build_cell(struct builder *b, const size_t *choice, struct scenario 
             scenario_key_set(s, axis->key, axis->values[choice[i]].text, message, sizeof(message));
     }
     b->choice = choice;
+    if (scenario_settings_apply(&b->file, s, &b->setting, message, sizeof(message)))
+        report(b, "setting", NULL, message);
     load_rates(b, s);
     scenario_finish(s);
     scenario_check(s, report, b);
     scenario_steps_check(s, report_step, b);
     load_trace(b, s);
+    check_setting_flows(b, s);
     b->choice = NULL;
+    b->setting = NULL;
     b->any_media |= s->media;
     for (size_t i = 0; i < AGENT_CHANNELS_MAX; i++)
         b->any_data[i] |= s->channels[i].kind != AGENT_DATA_NONE;
@@ -268,17 +308,6 @@ static void next_choice(const struct scenario_file *f, size_t *choice)
             return;
         choice[i] = 0;
     }
-}
-
-/* Has an option taken away this data flow, which the file may describe? */
-static bool is_removed(const struct builder *b, int channel)
-{
-    char name[32];
-    size_t i;
-
-    snprintf(name, sizeof(name), "%s.size", scenario_channel_groups[channel]);
-    i = scenario_key_index(scenario_key_find(name));
-    return b->file.keys[i].set && b->file.keys[i].at.option;
 }
 
 /* Keys that options or the grid give to a flow no cell has. */

@@ -61,7 +61,7 @@ static const struct {
     {FILE_FLOW "---\nx: y\n", "f:3:1: a second YAML document"},
     /* keys */
     {FILE_FLOW "stak: quic\n", "f:2:1: unknown key \"stak\", did you mean \"stack\"?; allowed: "
-                               "name, description, path, stack"},
+                               "name, description, setting, path, stack"},
     {FILE_FLOW "path: {rat: 5mbit}\n",
      "f:2:8: unknown key \"rat\", did you mean \"rate\"?; allowed: rate, delay, queue, loss, "},
     {FILE_FLOW "path.rate: 5mbit\n",

@@ -33,6 +33,7 @@ enum scenario_serves { SCENARIO_SERVES_RECEIVER, SCENARIO_SERVES_SENDER };
 struct scenario {
     char name[SCENARIO_NAME_MAX + 1];
     char description[SCENARIO_TEXT_MAX + 1];
+    char setting[SCENARIO_NAME_MAX + 1]; /* which of the file's was chosen; "none" */
 
     /* path: the bottleneck and what lies behind it, both directions alike unless back_ says else */
     bps_t path_rate;                                      /* at time 0 */

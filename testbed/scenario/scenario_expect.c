@@ -467,6 +467,20 @@ static bool same_value(const struct scenario_key *k, const char *a, const char *
            scenario_key_equal(&sa, &sb, k);
 }
 
+/* Whether some setting gives the key that value. */
+static bool is_in_settings(const struct scenario_file *f, const struct scenario_key *k,
+                           const char *text)
+{
+    for (size_t i = 0; i < f->setting_count; i++) {
+        for (size_t n = 0; n < f->settings[i].count; n++) {
+            if (f->settings[i].items[n].key == k &&
+                same_value(k, f->settings[i].items[n].text, text))
+                return true;
+        }
+    }
+    return false;
+}
+
 /* A key that does not vary selects all cells or, once an option has changed it, none. */
 static void check_fixed(const struct scenario_file *f, struct scenario_errors *errors,
                         const struct scenario_select *s, size_t item)
@@ -475,7 +489,7 @@ static void check_fixed(const struct scenario_file *f, struct scenario_errors *e
     char value[SCENARIO_VALUE_MAX];
 
     scenario_key_print(&f->scenario, k, value);
-    if (!same_value(k, value, s->items[item].text))
+    if (!same_value(k, value, s->items[item].text) && !is_in_settings(f, k, s->items[item].text))
         scenario_errors_add(errors, s->items[item].at,
                             "expect: %s is never \"%s\" here; allowed: %s", k->name,
                             s->items[item].text, value);

@@ -81,7 +81,13 @@ static void test_committed_scenarios(void **state)
         {"scenarios/links/delayed-file.yaml", "links-delayed-file", 2},
         {"scenarios/links/varying-rate.yaml", "links-varying-rate", 1},
         {"scenarios/links/impaired-call.yaml", "links-impaired-call", 1},
-        {"scenarios/paper/grid.yaml", "grid", 9},
+        {"scenarios/paper/rtp-only.yaml", "paper-rtp-only", 180},
+        {"scenarios/paper/rtp-and-data.yaml", "paper-rtp-and-data", 180},
+        {"scenarios/paper/delayed-file.yaml", "paper-delayed-file", 180},
+        {"scenarios/paper/grid.yaml", "grid", 540},
+        {"scenarios/paper/queue-sensitivity.yaml", "queue-sensitivity", 180},
+        {"scenarios/paper/share.yaml", "share", 50},
+        {"scenarios/paper/prototype.yaml", "paper-prototype", 540},
     };
 
     (void)state;
@@ -94,6 +100,54 @@ static void test_committed_scenarios(void **state)
         assert_true(p->base.description[0] != '\0');
         plan_free(p);
     }
+}
+
+/* What a run does, without what it is called. */
+static char *printed(const struct scenario *s)
+{
+    struct scenario nameless = *s;
+    char *text = NULL;
+    size_t len;
+    FILE *f = open_memstream(&text, &len);
+
+    assert_non_null(f);
+    snprintf(nameless.name, sizeof(nameless.name), "x");
+    snprintf(nameless.setting, sizeof(nameless.setting), "none");
+    nameless.description[0] = '\0';
+    nameless.preset = AGENT_PRESET_LIBWEBRTC;
+    scenario_print(&nameless, f);
+    fclose(f);
+    return text;
+}
+
+static void same_runs(const struct plan *all, size_t first, const char *path)
+{
+    struct plan *p = NULL;
+
+    assert_int_equal(plan_load(&p, path, NULL, stdout), 0);
+    assert_true(first + p->run_count <= all->run_count);
+    for (size_t i = 0; i < p->run_count; i++) {
+        char *one = printed(&p->runs[i].scenario), *other = printed(&all->runs[first + i].scenario);
+
+        assert_string_equal(one, other);
+        free(one);
+        free(other);
+    }
+    plan_free(p);
+}
+
+/* The paper's settings are the same in the grid, alone, and under the other rate control. */
+static void test_paper_settings(void **state)
+{
+    struct plan *all = NULL;
+
+    (void)state;
+    assert_int_equal(plan_load(&all, "scenarios/paper/grid.yaml", NULL, stdout), 0);
+    same_runs(all, 0, "scenarios/paper/rtp-only.yaml");
+    same_runs(all, 180, "scenarios/paper/rtp-and-data.yaml");
+    same_runs(all, 360, "scenarios/paper/delayed-file.yaml");
+    same_runs(all, 0, "scenarios/paper/prototype.yaml");
+    plan_free(all);
 }
 
 static void test_default_scenario(void **state)
@@ -124,9 +178,8 @@ static void test_default_scenario(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_key_reference_is_current),
-        cmocka_unit_test(test_example_of_the_page),
-        cmocka_unit_test(test_committed_scenarios),
+        cmocka_unit_test(test_key_reference_is_current), cmocka_unit_test(test_example_of_the_page),
+        cmocka_unit_test(test_committed_scenarios),      cmocka_unit_test(test_paper_settings),
         cmocka_unit_test(test_default_scenario),
     };
 

@@ -17,24 +17,24 @@ struct grid {
     bool no_memory;
 };
 
-/* One value into *s, and as text. Returns false after an error. */
-static bool read_text(struct grid *g, const struct scenario_key *k, struct fy_node *node,
-                      struct scenario_source at, struct scenario *s, char *text)
+bool scenario_grid_read_value(const struct scenario_key *k, struct fy_node *node,
+                              struct scenario_source at, struct scenario *s, char *text,
+                              struct scenario_errors *errors)
 {
     char message[320], what[96];
 
-    if (k->type == SCENARIO_KEY_RATES && !fy_node_is_scalar(node)) {
-        if (!scenario_rates_read(s, node, at, g->errors))
+    if (k->type == SCENARIO_KEY_RATES && node && !fy_node_is_scalar(node)) {
+        if (!scenario_rates_read(s, node, at, errors))
             return false;
         scenario_rates_print(s, text);
         return true;
     }
     snprintf(what, sizeof(what), "a value of %s", k->name);
-    if (!scenario_yaml_text(g->errors, node, at, what, text, SCENARIO_VALUE_MAX))
+    if (!scenario_yaml_text(errors, node, at, what, text, SCENARIO_VALUE_MAX))
         return false;
     if (!scenario_key_set(s, k, text, message, sizeof(message)))
         return true;
-    scenario_errors_add(g->errors, at, "%s", message);
+    scenario_errors_add(errors, at, "%s", message);
     return false;
 }
 
@@ -45,7 +45,7 @@ static void read_axis_value(struct grid *g, struct scenario_axis *axis, struct f
     struct scenario scratch = scenario_default(), other;
     char text[SCENARIO_VALUE_MAX], message[320];
 
-    if (!read_text(g, axis->key, node, at, &scratch, text))
+    if (!scenario_grid_read_value(axis->key, node, at, &scratch, text, g->errors))
         return;
     for (size_t i = 0; i < axis->count; i++) {
         other = scratch;

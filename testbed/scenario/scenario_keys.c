@@ -46,6 +46,8 @@ static const struct scenario_key keys[] = {
     {ROW("name", NAME, name, "scenario"), .fixed = true,
      .help = "names the results folder; default: the file's name"},
     {ROW("description", TEXT, description, ""), .fixed = true, .help = "one line for people"},
+    {ROW("setting", NAME, setting, "none"),
+     .help = "which of the file's `settings` holds; none: none of them"},
 
     {ROW("path.rate", RATES, path_rate, "5mbit"), .min = 10000, .max = RATE_MAX,
      .help = "bottleneck rate in Ethernet bytes (IP packet + 14), both directions alike; steps of "

@@ -17,7 +17,8 @@
 struct reader {
     struct scenario_file *file;
     struct scenario_errors *errors;
-    bool seen_flows, seen_grid, seen_steps, seen_expect, seen_group[SCENARIO_KEYS_MAX];
+    bool seen_flows, seen_grid, seen_steps, seen_expect, seen_settings,
+        seen_group[SCENARIO_KEYS_MAX];
     bool no_memory;
 };
 
@@ -127,6 +128,7 @@ static void allowed_words(const char *group, const char **words, char group_name
         words[n++] = "grid";
         words[n++] = "expect";
         words[n++] = "steps";
+        words[n++] = "settings";
     }
     words[n] = NULL;
 }
@@ -179,7 +181,7 @@ static void read_group_pair(struct reader *r, void *ctx, const char *key, struct
     } else if (index < scenario_key_count()) {
         read_group(r, part, index, value, key_at);
     } else if (strcmp(key, "kind") != 0 || !is_flow_group(group)) {
-        const char *words[SCENARIO_KEYS_MAX + 5];
+        const char *words[SCENARIO_KEYS_MAX + 6];
         char names[SCENARIO_KEYS_MAX][16];
 
         allowed_words(group, words, names);
@@ -343,7 +345,7 @@ static void read_root_pair(struct reader *r, void *ctx, const char *key, struct 
                            struct scenario_source key_at)
 {
     const struct scenario_key *k = strchr(key, '.') ? NULL : scenario_key_find(key);
-    const char *words[SCENARIO_KEYS_MAX + 5];
+    const char *words[SCENARIO_KEYS_MAX + 6];
     char names[SCENARIO_KEYS_MAX][16];
     size_t group = strchr(key, '.') ? scenario_key_count() : group_index(key);
 
@@ -364,6 +366,12 @@ static void read_root_pair(struct reader *r, void *ctx, const char *key, struct 
         else if (scenario_expect_read(r->file, value, key_at, r->errors))
             r->no_memory = true;
         r->seen_expect = true;
+    } else if (!strcmp(key, "settings")) {
+        if (r->seen_settings)
+            scenario_errors_add(r->errors, key_at, "settings is given twice");
+        else if (scenario_settings_read(r->file, value, key_at, r->errors))
+            r->no_memory = true;
+        r->seen_settings = true;
     } else if (!strcmp(key, "steps")) {
         if (r->seen_steps)
             scenario_errors_add(r->errors, key_at, "steps is given twice");
@@ -396,6 +404,7 @@ static void read_document(struct reader *r, struct fy_document *doc)
         return;
     }
     read_mapping(r, root, r->file->root, read_root_pair, NULL);
+    scenario_settings_check(r->file, r->errors);
     scenario_expect_check(r->file, r->errors);
 }
 
@@ -462,6 +471,7 @@ void scenario_file_fini(struct scenario_file *f)
     for (size_t i = 0; i < f->axis_count; i++)
         scenario_axis_fini(&f->axes[i]);
     f->axis_count = 0;
+    scenario_settings_fini(f);
     for (size_t i = 0; i < f->expect_count; i++)
         scenario_expect_fini(&f->expects[i]);
     free(f->expects);

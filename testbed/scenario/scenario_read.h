@@ -6,6 +6,7 @@
 #include "testbed/scenario/scenario_errors.h"
 #include "testbed/scenario/scenario_expect.h"
 #include "testbed/scenario/scenario_keys.h"
+#include "testbed/scenario/scenario_settings.h"
 
 #define SCENARIO_FILE_BYTES_MAX (256 * 1024)
 #define SCENARIO_AXIS_VALUES_MAX 200
@@ -31,6 +32,8 @@ struct scenario_file {
     } keys[SCENARIO_KEYS_MAX];
     struct scenario_axis axes[SCENARIO_KEYS_MAX]; /* in the file's order */
     size_t axis_count;
+    struct scenario_setting *settings;
+    size_t setting_count;
     struct scenario_expect *expects;
     size_t expect_count;
     struct scenario_source root, flows, media, data[AGENT_CHANNELS_MAX]; /* line 0: absent */

@@ -18,6 +18,7 @@ static const struct {
 } others[] = {
     {"name", "A.b_c-1"},
     {"description", "a \"quoted\" \\ text: with # and 'all' {of} it"},
+    {"setting", "Some.1-thing"},
     {"path.rate", "1500kbit"},
     {"path.delay", "25us"},
     {"path.queue", "64kB"},
