@@ -20,6 +20,7 @@
 #include "testbed/interop/webrtc_call_test.h"
 
 #define PEER_SECONDS "100" /* at most: it ends with the call */
+#define START_BPS 1000000  /* of our sender's target */
 #define BROWSER "browser"
 #define SCRIPTS "testbed/interop/wrtc"
 
@@ -131,7 +132,7 @@ static void send_to(const char *stack, const char *turn, bool media)
         const char *file = "sender.counter.csv";
         long sent = number(file, "media-packets");
 
-        /* rates are for quiet hosts: here it counts that what is said is understood */
+        /* how fast it goes is for quiet hosts: here it counts that what is said is understood */
         assert_true(sent > 50);
         /* less what is lost, or on its way when the peer looks for the last time */
         assert_in_range(number("peer.log", "packets"), sent / 2,
@@ -140,7 +141,8 @@ static void send_to(const char *stack, const char *turn, bool media)
         assert_true(number(file, "feedbacks-received") > 3);
         assert_int_equal(number(file, "feedbacks-malformed"), 0);
         assert_int_equal(number(file, "rtcp-malformed"), 0);
-        assert_true(last_target() > 0);
+        assert_true(last_target() >
+                    5 * START_BPS / 4); /* its feedback has made us believe in more */
     }
 }
 
@@ -169,8 +171,8 @@ static void receive_from(const char *stack, const char *turn, bool media)
         assert_int_equal(number(file, "unnumbered-packets"), 0);
         assert_int_equal(number(file, "rtcp-malformed"), 0);
         assert_true(number(file, "feedbacks-sent") > 3);
-        /* our feedback has not made it believe in less than it began with */
-        assert_true(number("peer.log", "rate-max") >= number("peer.log", "rate-first"));
+        /* our feedback has made it believe in more than it began with */
+        assert_true(number("peer.log", "rate-max") > 3 * number("peer.log", "rate-first") / 2);
     }
 }
 
