@@ -6,7 +6,9 @@
 #include "analysis/report/catalogue.h"
 #include "analysis/report/certificates.h"
 #include "analysis/report/figures.h"
+#include "analysis/report/html_figures.h"
 #include "analysis/report/html_outliers.h"
+#include "analysis/report/html_setup.h"
 #include "analysis/report/html_stacks.h"
 #include "analysis/report/html_text.h"
 #include "analysis/report/impairments.h"
@@ -20,77 +22,13 @@
 /* A link's rate that changes no more often than that is told in full. */
 #define STEPS_TOLD 8
 #define PATH_BYTES 4096
-#define FIGURES_INSIDE_MAX 20 /* more of them stay files beside the report */
+#define PAIRS_OPEN 2
+#define ROWS_OPEN 12 /* of a table; longer ones are folded away */
 
 struct page {
     FILE *f;
     const struct plan_results *p;
     const json_t *summary;
-};
-
-static const struct {
-    const char *alt, *caption;
-} figure_texts[FIGURE_KINDS] = {
-    [FIGURE_RATES] = {"Rates over time",
-                      "Rates over time: IP bytes of media and data that arrived (0.5 s bins), the "
-                      "target of the rate control, and the link rate (Ethernet bytes)."},
-    [FIGURE_DELAY] = {"One-way delay over time",
-                      "One-way delay of media packets (stack exec: of all) in the network, first "
-                      "transmission to "
-                      "complete arrival, capture to capture (0.1 s bins)."},
-    [FIGURE_CDF] = {"Distribution of the one-way delay",
-                    "Distribution of the media packets' one-way delay. Dotted: from application to "
-                    "application, which adds the waiting in the sender."},
-    [FIGURE_SENDER_QUEUE] = {"Waiting times over time",
-                             "Where packets wait: in the queue of the path, and in the sender "
-                             "(beyond what pacing the frame takes)."},
-    [FIGURE_RECOVERY] = {"Media after the transfer",
-                         "How fast media uses what the file left free: mean throughput of each "
-                         "full second after the last file byte arrived."},
-    [FIGURE_COMPARE_MEDIA] = {"Media throughput of all cells",
-                              "Media throughput of all cells before, during and after the "
-                              "transfer (without one, \"during\" is the whole run): mean and 95 % "
-                              "confidence interval over the valid repetitions."},
-    [FIGURE_COMPARE_DELAY] = {"One-way delay of all cells",
-                              "One-way delay of media during the transfer (without one: in the "
-                              "whole run): means of the runs' quantiles and 95 % confidence "
-                              "intervals."},
-    [FIGURE_COMPARE_FILE] = {"File time of all cells",
-                             "File time of all cells: mean and 95 % confidence interval over the "
-                             "valid repetitions."},
-    [FIGURE_GRID_MEDIA] = {"Media throughput over the grid",
-                           "Media throughput of every path during the transfer (without one: in "
-                           "the whole run): mean of the valid repetitions, bars to the smallest "
-                           "and the largest of them. Each column has its own scale."},
-    [FIGURE_GRID_DELAY] = {"One-way delay over the grid",
-                           "One-way delay of media in the network, in the same window: median, bar "
-                           "to the 95th percentile, small cross at the 99th; means of the runs' "
-                           "quantiles."},
-    [FIGURE_GRID_FILE] = {"File time over the grid",
-                          "File time of every path: mean, smallest and largest of the valid "
-                          "repetitions. Horizontal lines: the closed-form ideal, the file alone on "
-                          "what the media's share leaves of the link."},
-    [FIGURE_GRID_RTT] =
-        {"Round-trip time against the delay of RTP",
-         "Mean round-trip time of the transport, less the way back, against the mean "
-         "delay of RTP from application to application (bar: to the 95th "
-         "percentile): what lies above the diagonal "
-         "has waited in the sender, not in the network. A mark per cell."},
-    [FIGURE_HEAT_MEDIA] = {"Map of media throughput",
-                           "Media throughput as a part of the link's rate, over rate and delay; "
-                           "darker is more. A field is empty where no run is valid."},
-    [FIGURE_HEAT_DELAY] = {"Map of one-way delay",
-                           "95th percentile of the one-way delay of media over rate and delay; "
-                           "darker is more."},
-    [FIGURE_STACKS_RATES] = {"Rates of both stacks over time",
-                             "What arrived as media (above) and as data (below) under both stacks: "
-                             "IP bytes in bins of 0.5 s; the link rate counts Ethernet bytes."},
-    [FIGURE_STACKS_DELAY] = {"One-way delay under both stacks over time",
-                             "One-way delay of media packets in the network under both stacks, "
-                             "first transmission to complete arrival: median of each 0.1 s."},
-    [FIGURE_STACKS_CDF] = {"Distribution of the one-way delay under both stacks",
-                           "Distribution of the media packets' one-way delay in the network during "
-                           "the transfer (without one: in the whole run) under both stacks."},
 };
 
 /* The numbers a reader asks for first; windows as far as they exist. */
@@ -162,9 +100,11 @@ static void put_validity(struct page *g)
     }
     fprintf(g->f,
             "<p class=\"bad\">%zu of %zu runs invalid. They are in no mean and no interval of this "
-            "report.</p>\n<table><tr><th>run</th><th class=\"l\">reason</th><th>count</th>"
+            "report.</p>\n%s<div class=\"scroll\"><table><tr><th>run</th><th "
+            "class=\"l\">reason</th><th>count</th>"
             "<th class=\"l\">detail</th></tr>\n",
-            p->invalid, p->run_count);
+            p->invalid, p->run_count,
+            p->invalid > ROWS_OPEN ? "<details><summary>Run by run</summary>\n" : "");
     for (size_t i = 0; i < p->run_count; i++) {
         json_t *invalid = json_object_get(p->runs[i].doc, "invalid"), *one;
         size_t k;
@@ -184,7 +124,7 @@ static void put_validity(struct page *g)
             fputs("</td></tr>\n", g->f);
         }
     }
-    fputs("</table>\n", g->f);
+    fputs(p->invalid > ROWS_OPEN ? "</table></div></details>\n" : "</table></div>\n", g->f);
 }
 
 static void put_head(struct page *g)
@@ -260,7 +200,8 @@ static void put_expect(struct page *g)
         unmet += json_is_false(json_object_get(o, "ok"));
         unjudged += json_is_null(json_object_get(o, "ok"));
     }
-    fprintf(g->f, "<h2>Expectations</h2>\n<p class=\"%s\">", unmet ? "bad" : "ok");
+    fprintf(g->f, "<h2>What was expected, and what was found</h2>\n<p class=\"%s\">",
+            unmet ? "bad" : "ok");
     if (unmet) {
         fprintf(g->f, "%zu of the scenario's %zu expectations not met", unmet,
                 json_array_size(list));
@@ -364,48 +305,6 @@ static void put_overview(struct page *g)
           "and link use "
           "are those during the transfer; without one, of the whole run.</p>\n",
           g->f);
-}
-
-/* ---- figures ---- */
-
-static void put_format(struct page *g, enum figure kind, size_t cell, const char *ending,
-                       const char *label)
-{
-    char path[PATH_BYTES];
-
-    figures_path(path, sizeof path, g->p, kind, cell, ending);
-    fputs(", <a href=\"", g->f);
-    html_text_put(g->f, path);
-    fprintf(g->f, "\">%s</a>", label);
-}
-
-static void put_figure(struct page *g, enum figure kind, size_t cell, bool inside)
-{
-    char path[PATH_BYTES], full[2 * PATH_BYTES];
-
-    if (!figures_wanted(g->p, g->summary, kind, cell)) {
-        return;
-    }
-    figures_path(path, sizeof path, g->p, kind, cell, "svg");
-    fprintf(g->f, "<figure><img alt=\"%s\" src=\"", figure_texts[kind].alt);
-    if (inside) {
-        snprintf(full, sizeof full, "%s/%s", g->p->dir, path);
-        html_text_put_svg(g->f, full);
-    } else {
-        html_text_put(g->f, path);
-    }
-    fprintf(g->f, "\"%s/>\n<figcaption>%s (<a href=\"", inside ? "" : " loading=\"lazy\"",
-            figure_texts[kind].caption);
-    html_text_put(g->f, path);
-    fputs("\">SVG</a>", g->f);
-    put_format(g, kind, cell, "pdf", "PDF");
-    put_format(g, kind, cell, "csv", "CSV");
-    fputs(")</figcaption></figure>\n", g->f);
-}
-
-static bool figures_inside(const struct plan_results *p)
-{
-    return p->cell_count * FIGURE_CELL_KINDS <= FIGURES_INSIDE_MAX;
 }
 
 /* ---- one cell ---- */
@@ -566,9 +465,7 @@ static void put_cell(struct page *g, size_t cell)
         html_text_put(g->f, shown->name);
         fputs(shown->valid ? "</code>.</p>\n" : "</code>, which is invalid.</p>\n", g->f);
     }
-    for (enum figure k = 0; k < FIGURE_CELL_KINDS; k++) {
-        put_figure(g, k, cell, figures_inside(g->p));
-    }
+    html_figures_put(g->f, g->p, g->summary, 0, FIGURE_CELL_KINDS, cell);
 }
 
 /* ---- tail ---- */
@@ -591,7 +488,11 @@ static void put_definitions(struct page *g)
 
 static void put_runs(struct page *g)
 {
-    fputs("<h2>Runs and files</h2>\n<table><tr><th>run</th><th class=\"l\">cell</th>"
+    bool folded = g->p->run_count > ROWS_OPEN;
+
+    fprintf(g->f, "<h2>Runs and files</h2>\n%s",
+            folded ? "<details><summary>Run by run</summary>\n" : "");
+    fputs("<div class=\"scroll\"><table><tr><th>run</th><th class=\"l\">cell</th>"
           "<th>repetition</th><th>seed</th><th>valid</th><th class=\"l\">files</th></tr>\n",
           g->f);
     for (size_t i = 0; i < g->p->run_count; i++) {
@@ -614,7 +515,8 @@ static void put_runs(struct page *g)
         html_text_put(g->f, r->name);
         fputs("/metrics.json\">metrics</a></td></tr>\n", g->f);
     }
-    fputs("</table>\n<p>Beside this page: <a href=\"summary.json\">summary.json</a>, <a "
+    fputs(folded ? "</table></div></details>\n" : "</table></div>\n", g->f);
+    fputs("<p>Beside this page: <a href=\"summary.json\">summary.json</a>, <a "
           "href=\"summary.csv\">summary.csv</a> (every metric of every cell), <a "
           "href=\"plots/plots.gp\">plots/plots.gp</a> (draws the figures again). In each run's "
           "folder: the scenario as run, records (CSV), captures (pcap) and the series behind the "
@@ -622,52 +524,71 @@ static void put_runs(struct page *g)
           g->f);
 }
 
-static void put_versions(struct page *g)
+/* A pair of a plan with many is folded away, but for the one that is the example. */
+static void put_pair(struct page *g, size_t pair, bool folded)
 {
-    json_t *versions = json_object_get(g->p->runs[0].doc, "versions"), *v;
-    bool first = true;
-    const char *key;
-
-    fputs("<p class=\"lead\">Versions: ", g->f);
-    json_object_foreach(versions, key, v)
-    {
-        fputs(first ? "" : ", ", g->f);
-        html_text_put(g->f, key);
-        fputc(' ', g->f);
-        html_text_put(g->f, json_is_string(v) ? json_string_value(v) : "?");
-        first = false;
+    if (folded) {
+        fputs("<details><summary>", g->f);
+        html_text_put(g->f, g->p->pairs[pair].label);
+        fputs("</summary>\n", g->f);
     }
-    fputs(first ? "not recorded.</p>\n" : ".</p>\n", g->f);
+    html_stacks_put(g->f, g->p, g->summary, pair);
+    html_figures_put(g->f, g->p, g->summary, FIGURE_PLAN_KINDS, FIGURE_KINDS, pair);
+    fputs(folded ? "</details>\n" : "", g->f);
 }
 
 static void put_pairs(struct page *g)
 {
+    size_t example = figures_example(g->p);
+
+    if (g->p->pair_count <= PAIRS_OPEN) {
+        for (size_t i = 0; i < g->p->pair_count; i++) {
+            put_pair(g, i, false);
+        }
+        return;
+    }
+    put_pair(g, example, false);
+    fprintf(g->f, "<h2>The other pairs of stacks</h2>\n");
     for (size_t i = 0; i < g->p->pair_count; i++) {
-        html_stacks_put(g->f, g->p, g->summary, i);
-        for (enum figure k = FIGURE_PLAN_KINDS; k < FIGURE_KINDS; k++) {
-            put_figure(g, k, i, figures_inside(g->p));
+        if (i != example) {
+            put_pair(g, i, true);
         }
     }
+}
+
+static void put_cells(struct page *g)
+{
+    bool folded = g->p->cell_count > FIGURES_CELLS_MAX;
+
+    if (folded) {
+        fprintf(g->f, "<h2>Cell by cell</h2>\n<details><summary>All %zu cells</summary>\n",
+                g->p->cell_count);
+    }
+    for (size_t c = 0; c < g->p->cell_count; c++) {
+        put_cell(g, c);
+    }
+    fputs(folded ? "</details>\n" : "", g->f);
 }
 
 static void put_page(struct page *g)
 {
     put_head(g);
+    html_setup_put(g->f, g->p);
     put_validity(g);
     certificates_put_html(g->f, g->p);
-    put_pairs(g);
     put_expect(g);
+    if (figures_wanted(g->p, g->summary, FIGURE_GRID_MEDIA, 0)) {
+        fputs("<h2>All paths</h2>\n", g->f);
+    }
+    html_figures_put(g->f, g->p, g->summary, FIGURE_GRID_MEDIA, FIGURE_PLAN_KINDS, 0);
+    put_pairs(g);
     put_overview(g);
     html_outliers_put(g->f, g->p, g->summary);
-    for (enum figure k = FIGURE_CELL_KINDS; k < FIGURE_PLAN_KINDS; k++) {
-        put_figure(g, k, 0, true);
-    }
-    for (size_t c = 0; c < g->p->cell_count; c++) {
-        put_cell(g, c);
-    }
+    html_figures_put(g->f, g->p, g->summary, FIGURE_CELL_KINDS, FIGURE_GRID_MEDIA, 0);
+    put_cells(g);
     put_definitions(g);
     put_runs(g);
-    put_versions(g);
+    html_setup_put_again(g->f, g->p);
     fputs("</body>\n</html>\n", g->f);
 }
 

@@ -636,6 +636,46 @@ static void write_index(const struct fixture *x, const char *name)
     sqlite3_close(db);
 }
 
+/* The page says what was asked, what was set up, and how to make it again. */
+static void test_setup_and_command(void **state)
+{
+    struct fixture *x = *state;
+    struct run_folder r = {0};
+    struct fault f;
+    char path[RUN_FOLDER_PATH_BYTES + 32], *html;
+    sqlite3 *db;
+
+    fake_run(x, "quic-1", "quic", 38, true);
+    fake_run(x, "quic-2", "quic", 38, true);
+    fake_run(x, "webrtc-1", "webrtc", 25, true);
+    fake_run(x, "webrtc-2", "webrtc", 25, true);
+    snprintf(r.dir, sizeof r.dir, "%.400s/quic-1", x->dir);
+    run_folder_text(&r, "scenario.yaml", "name: p\ndescription: \"is 1 < 2, or \\\"so\\\"\"\n");
+    assert_int_equal(make(x, false, NULL, &f), 0);
+    html = contents(x, "report.html");
+    contains(html, "<b>Question:</b> is 1 &lt; 2, or &quot;so&quot;.</p>");
+    contains(html, "stack</td><td class=\"l\">quic, webrtc <span");
+    contains(html, "link rate</td><td class=\"l\">5 Mbit/s</td>");
+    contains(html, "queue of the bottleneck</td><td class=\"l\">300 ms</td>");
+    contains(html, "repetitions of each cell</td><td class=\"l\">2, each with its own seed</td>");
+    contains(html, "<pre>./run-scenario --link sim quic-1/scenario.yaml");
+    contains(html, "Versions: not recorded.");
+    free(html);
+    snprintf(path, sizeof path, "%s/index.sqlite", x->dir);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db,
+                                  "CREATE TABLE plan (key, value);"
+                                  "INSERT INTO plan VALUES ('command', 'muxbed --set a<b')",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    sqlite3_close(db);
+    assert_int_equal(make(x, false, NULL, &f), 0);
+    html = contents(x, "report.html");
+    contains(html, "<pre>muxbed --set a&lt;b\n./run-scenario");
+    free(html);
+    well_formed(x, "report.html");
+}
+
 static void test_no_runs(void **state)
 {
     static const char *const improper[] = {"../elsewhere", "a/b", "..", ".", ".hidden", ""};
@@ -691,6 +731,7 @@ int main(void)
         TEST(test_a_link_that_changes),
         TEST(test_unreducible_run_is_named),
         TEST(test_a_folder_in_another_encoding),
+        TEST(test_setup_and_command),
         TEST(test_no_runs),
         cmocka_unit_test(test_every_metric_is_documented),
     };

@@ -125,3 +125,25 @@ void run_list_fini(struct run_list *l)
     free(l->names);
     *l = (struct run_list){0};
 }
+
+bool run_list_command(const char *dir, char *text, size_t len)
+{
+    char path[PATH_BYTES];
+    sqlite3_stmt *s = NULL;
+    sqlite3 *db = NULL;
+    bool found;
+
+    snprintf(path, sizeof path, "%s/" RUN_LIST_INDEX, dir);
+    found = access(path, R_OK) == 0 &&
+            sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK &&
+            sqlite3_busy_timeout(db, BUSY_MS) == SQLITE_OK &&
+            sqlite3_prepare_v2(db, "SELECT value FROM plan WHERE key = 'command'", -1, &s, NULL) ==
+                SQLITE_OK &&
+            sqlite3_step(s) == SQLITE_ROW && sqlite3_column_text(s, 0);
+    if (found) {
+        snprintf(text, len, "%s", (const char *)sqlite3_column_text(s, 0));
+    }
+    sqlite3_finalize(s);
+    sqlite3_close(db);
+    return found;
+}

@@ -6,6 +6,7 @@
 
 #include "analysis/ingest/fault.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define RUN_LIST_INDEX "index.sqlite"
@@ -20,5 +21,7 @@ struct run_list {
  * code with *f filled: no runs, no such folder, a name that leads out of it. */
 int run_list_read(struct run_list *l, const char *dir, struct fault *f);
 void run_list_fini(struct run_list *l);
+/* The command that began the plan, from its index; false without. */
+bool run_list_command(const char *dir, char *text, size_t len);
 
 #endif

@@ -34,6 +34,7 @@ struct options {
     const char *link, *out, *junit;
     bool keylog, quiet, json, no_expect, no_certificate;
     char again[CMD_PATH_MAX]; /* the command that goes on with this one's folder */
+    char begun[CMD_PATH_MAX];
 };
 
 static const struct argp_option options[] = {
@@ -227,6 +228,7 @@ static int prepare(const struct options *o, const struct plan *plan, struct exec
 {
     const char *link = link_choice_name(e->link);
     bool part = o->select.only || o->select.shards > 0;
+    char before[2];
     int rv = 0;
 
     if (o->sweep.resume)
@@ -240,6 +242,8 @@ static int prepare(const struct options *o, const struct plan *plan, struct exec
     if (rv)
         return rv;
     plan_index_put_text(e->index, "link", link);
+    if (!plan_index_text(e->index, "command", before, sizeof(before)))
+        plan_index_put_text(e->index, "command", o->begun);
     plan_index_put_text(e->index, "keep", keep_name(e->keep));
     return plan_index_add(e->index, plan) ? CMD_EXIT_HOST : 0;
 }
@@ -303,6 +307,7 @@ static int run_plan(struct options *o, const struct plan *plan, int argc, char *
     e.out = out.path;
     e.resume = o->sweep.resume;
     e.jobs = sweep_options_jobs(&o->sweep, choice.link);
+    resume_command_begun(o->begun, sizeof(o->begun), argc, argv);
     resume_command(o->again, sizeof(o->again), argc, argv, out.path);
     say_start(o, plan, &choice);
     rv = junit_init(&junit, plan) ? CMD_EXIT_HOST : run_indexed(o, plan, &e);

@@ -247,7 +247,7 @@ static void append(char *text, size_t len, const char *word)
         snprintf(text + used, len - used, "'");
 }
 
-void resume_command(char *text, size_t len, int argc, char *const *argv, const char *dir)
+void resume_command_begun(char *text, size_t len, int argc, char *const *argv)
 {
     const char *program = argv[0];
 
@@ -259,6 +259,11 @@ void resume_command(char *text, size_t len, int argc, char *const *argv, const c
         else if (strcmp(argv[i], "--resume") && strncmp(argv[i], "--out=", 6))
             append(text, len, argv[i]);
     }
+}
+
+void resume_command(char *text, size_t len, int argc, char *const *argv, const char *dir)
+{
+    resume_command_begun(text, len, argc, argv);
     append(text, len, "--resume");
     append(text, len, "--out");
     append(text, len, dir);

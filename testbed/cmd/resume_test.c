@@ -54,6 +54,8 @@ static void test_command(void **state)
     resume_command(text, sizeof(text), 10, argv, "results/x");
     assert_string_equal(text, "./run-scenario 'a b.yaml' --jobs 4 --set 'name=it'\\''s' --resume "
                               "--out results/x");
+    resume_command_begun(text, sizeof(text), 10, argv);
+    assert_string_equal(text, "./run-scenario 'a b.yaml' --jobs 4 --set 'name=it'\\''s'");
     resume_command(text, 20, 10, argv, "results/x");
     assert_true(strlen(text) < 20);
 }
