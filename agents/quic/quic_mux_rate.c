@@ -94,6 +94,14 @@ static void record_windowed(const struct quic_mux *m, ns_t now)
                RECORD_NONE, RECORD_NONE, RECORD_NONE);
 }
 
+/* What is left to data: of what is paced, which is more than the target (pacing_ppm). */
+static int64_t data_rate(const struct quic_mux *m)
+{
+    int64_t media = m->has_media ? m->media_rate : 0;
+
+    return m->data_active && m->pacing_rate > media ? m->pacing_rate - media : 0;
+}
+
 static void record_rate(struct quic_mux *m, bool forced, ns_t now)
 {
     struct cc_state s;
@@ -113,9 +121,9 @@ static void record_rate(struct quic_mux *m, bool forced, ns_t now)
     m->probe_recorded = probe;
     m->rate_recorded = now;
     record_put(m->env->rec, RECORD_RATE, now, m->target, m->has_media ? m->media_rate : 0,
-               m->data_active ? m->target - m->media_rate : 0, m->pacing_rate, s.delay_based,
-               s.loss_based, s.acked, s.loss_ppm, s.trend_ppm, s.threshold_ppm, s.usage, s.state,
-               s.app_limited, probe == CC_NO_PROBE ? RECORD_NONE : probe);
+               data_rate(m), m->pacing_rate, s.delay_based, s.loss_based, s.acked, s.loss_ppm,
+               s.trend_ppm, s.threshold_ppm, s.usage, s.state, s.app_limited,
+               probe == CC_NO_PROBE ? RECORD_NONE : probe);
 }
 
 /* ---- rates ---- */

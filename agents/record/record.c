@@ -43,7 +43,8 @@ const struct record_schema record_schemas[RECORD_KINDS] = {
                             0,
                             {"time_ns", "packet", "sent_ns", "bytes"}},
     [RECORD_RATE] = {"rate",
-                     "state of the rate control (usage: 0 normal, 1 overuse, 2 underuse; state: 0 "
+                     "state of the rate control (data: what of pacing media leaves it; usage: 0 "
+                     "normal, 1 overuse, 2 underuse; state: 0 "
                      "hold, 1 increase, 2 decrease)",
                      0,
                      {"time_ns", "target_bps", "media_bps", "data_bps", "pacing_bps",
