@@ -2,7 +2,7 @@
 # Distribution of the media packets' one-way delay in the windows that exist.
 width = 900; height = 420; size = 14
 load templates.'/figure.gp'
-set xlabel 'one-way delay of media packets (ms)'
+set xlabel is_exec ? 'one-way delay of packets (ms)' : 'one-way delay of media packets (ms)'
 set ylabel 'fraction of packets'
 set yrange [0:1]
 set xrange [0:*]
@@ -17,6 +17,6 @@ if (during_end > 0) {
 } else {
     plot csv using 'owd_whole_ms':1 with lines lc rgb blue lw 2.5 dt 1 title 'network', \
         '' using 'app_owd_whole_ms':1 with lines lc rgb black lw 1.5 dt 3 \
-            title 'by application'
+            title (is_exec ? '' : 'by application')
 }
 load templates.'/reset.gp'

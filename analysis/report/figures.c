@@ -280,6 +280,7 @@ static void put_run(FILE *f, const struct plan_results *p, size_t cell)
 
     put_string(f, "run", r->name);
     put_string(f, "what", p->cells[cell].label);
+    fprintf(f, "is_exec = %d\n", strcmp(plan_results_stack(p, cell), "exec") == 0);
     put_capacity(f, r->doc);
     fprintf(f, "propagation = %.6f\n", json_number_value(json_object_get(path, "delay_ns")) / 1e6);
     put_window(f, r->doc, "during", "during_start", "during_end");

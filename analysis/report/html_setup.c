@@ -148,7 +148,7 @@ static void put_data(FILE *f, const struct plan_results *p)
     json_t *data = json_object_get(json_object_get(p->runs[0].doc, "flows"), "data");
     const char *kind = json_string_value(same(p, "data"));
 
-    if (!kind) {
+    if (!kind || strcmp(kind, "none") == 0) {
         return;
     }
     put_row(f, "data beside the media");
@@ -160,6 +160,7 @@ static void put_data(FILE *f, const struct plan_results *p)
         fprintf(f, ", from %g s on", json_number_value(json_object_get(data, "start_ns")) / 1e9);
     }
     fputs("</td></tr>\n", f);
+    put_number(f, p, "share", "media's share beside data (stack quic)", 100, "%");
 }
 
 static void put_repetitions(FILE *f, const struct plan_results *p)
@@ -196,11 +197,13 @@ void html_setup_put(FILE *f, const struct plan_results *p)
     put_question(f, p);
     fputs("<h2>Set-up</h2>\n<div class=\"scroll\"><table>\n", f);
     put_varied(f, p);
-    put_number(f, p, "rate_bps", "link rate", 1e-6, "Mbit/s");
+    put_number(f, p, "rate_bps", "link rate", 1e-6,
+               json_array_size(json_object_get(p->runs[0].doc, "link_rate"))
+                   ? "Mbit/s at first, then others"
+                   : "Mbit/s");
     put_number(f, p, "delay_ms", "one-way propagation delay", 1, "ms");
     put_queue(f, p);
     put_data(f, p);
-    put_number(f, p, "share", "media's share beside data (stack quic)", 100, "%");
     put_repetitions(f, p);
     put_row(f, "bottleneck made by");
     fputs("link ", f);
@@ -250,10 +253,11 @@ void html_setup_put_again(FILE *f, const struct plan_results *p)
     }
     fputs("./run-scenario --link ", f);
     html_text_put(f, p->link);
-    fputs(" ", f);
+    fputs(" DIR/", f);
     html_text_put(f, p->runs[0].name);
-    fputs("/scenario.yaml      # one run, from its folder\n./run-scenario report .      "
-          "# this page, from this folder</pre>\n",
-          f);
+    fputs(
+        "/scenario.yaml      # one run; DIR is this page's folder\n./run-scenario report DIR      "
+        "# this page\nbuild/analyze report --figures all DIR      # every cell over time</pre>\n",
+        f);
     put_versions(f, p);
 }

@@ -658,7 +658,7 @@ static void test_setup_and_command(void **state)
     contains(html, "link rate</td><td class=\"l\">5 Mbit/s</td>");
     contains(html, "queue of the bottleneck</td><td class=\"l\">300 ms</td>");
     contains(html, "repetitions of each cell</td><td class=\"l\">2, each with its own seed</td>");
-    contains(html, "<pre>./run-scenario --link sim quic-1/scenario.yaml");
+    contains(html, "<pre>./run-scenario --link sim DIR/quic-1/scenario.yaml");
     contains(html, "Versions: not recorded.");
     free(html);
     snprintf(path, sizeof path, "%s/index.sqlite", x->dir);
