@@ -18,6 +18,8 @@ struct two_agents_case {
     bps_t rate;
     ns_t delay, queue;
     double loss; /* each way */
+    /* There and back, instead of delay and loss; but for its seed. NULL: none. */
+    const struct impair_config *impair[2];
     uint64_t seed;
 };
 
@@ -30,7 +32,8 @@ struct two_agents_result {
     int64_t padding_bytes;
     struct hist queue; /* waiting at the bottleneck, met by the sender's datagrams */
     double queue_sum_ms;
-    char error[200]; /* empty for an orderly run */
+    struct link_counters link; /* there */
+    char error[200];           /* empty for an orderly run */
 };
 
 struct two_agents_side {
@@ -111,6 +114,10 @@ static inline int two_agents_make(struct sim *sim, const struct two_agents_case 
     struct prng p;
     int rc;
 
+    if (c->impair[i]) {
+        lc.impair = *c->impair[i];
+        lc.copy = sim_copy_packet;
+    }
     prng_init(&p, c->seed, links[i]);
     lc.impair.seed = prng_u64(&p);
     prng_init(&side->random, c->seed, names[i]);
@@ -156,6 +163,9 @@ static inline void two_agents_run(const struct two_agents_case *c, struct two_ag
         why = why ? why : agent_error(agents[1]);
         why = why ? why : sim_all_done(sim) ? "" : "the run does not end";
         snprintf(r->error, sizeof r->error, "%s", why);
+    }
+    if (sides[0].link) {
+        link_counters(sides[0].link, &r->link);
     }
     for (int i = 0; i < 2; i++) {
         agent_free(agents[i]);
