@@ -147,16 +147,22 @@ WRAPPED = $(patsubst __wrap_%,-Wl$(comma)--wrap=%,$(sort $(shell \
 	grep -oh '__wrap_[A-Za-z0-9_]*' $(wildcard agents/quic/*.c agents/webrtc/*.c) /dev/null)))
 comma := ,
 
-# usrsctp as an archive, since only then its functions can be wrapped.
-WEBRTC_LIBS = $(shell pkg-config --variable=libdir usrsctp)/libusrsctp.a -lsrtp2
+# usrsctp as an archive, since only then its functions can be wrapped; and in a copy whose memory
+# comes from agents/webrtc/webrtc_sctp_mem.c, since it cannot do without.
+USRSCTP := $(O)/libusrsctp.a
+$(USRSCTP):
+	@mkdir -p $(@D)
+	$(call say,COPY,$@) objcopy $(foreach f,malloc calloc free,--redefine-sym $(f)=webrtc_sctp_mem_$(f)) \
+		$$(pkg-config --variable=libdir usrsctp)/libusrsctp.a $@
+WEBRTC_LIBS := $(USRSCTP) -lsrtp2
 
 SYS_LIBS  := -lfyaml -ljansson -lgsl -lgslcblas -lsqlite3 -lnl-route-3 -lnl-3 -lpcap -lxxhash -lm
 LINK_stacks = $(WRAPPED) -Wl,--start-group $(1) $(DEPS_A) -Wl,--end-group $(WEBRTC_LIBS) $(SYS_LIBS)
 LINK_agents   = $(call LINK_stacks,$(LIB_agents))
 LINK_testbed  = $(call LINK_stacks,$(LIB_testbed) $(LIB_agents))
 LINK_analysis = $(LIB_analysis) $(LIB_agents) $(SYS_LIBS)
-NEED_agents   := $(LIB_agents) $(DEPS)
-NEED_testbed  := $(LIB_testbed) $(LIB_agents) $(DEPS)
+NEED_agents   := $(LIB_agents) $(DEPS) $(USRSCTP)
+NEED_testbed  := $(LIB_testbed) $(LIB_agents) $(DEPS) $(USRSCTP)
 NEED_analysis := $(LIB_analysis) $(LIB_agents)
 
 # Tests named *_oom_test.c refuse allocations (agents/base/oom_test.h): ours and those of the

@@ -323,7 +323,7 @@ static int after_event(struct webrtc_agent *w)
     if (w->breach) {
         webrtc_conn_fail(&w->conn, "peer's data-channel messages are no transfer", w->now);
     }
-    if (w->no_memory) {
+    if (w->no_memory || w->conn.no_memory) {
         fail(w, ERR_NOMEM);
     }
     pump(w);

@@ -316,6 +316,7 @@ void webrtc_conn_associate(struct webrtc_conn *c, ns_t now)
         rv = webrtc_sctp_connect(c->sctp, now);
     }
     if (rv) {
+        c->no_memory = rv == ERR_NOMEM;
         webrtc_conn_fail(c, "SCTP association cannot be begun", now);
     }
 }
@@ -344,6 +345,7 @@ static void check_association(struct webrtc_conn *c, ns_t now)
         return;
     }
     c->lost = true;
+    c->no_memory = webrtc_sctp_no_memory(c->sctp);
     if (webrtc_sctp_breach(c->sctp)) {
         webrtc_conn_fail(c, webrtc_sctp_error(c->sctp), now);
     } else {

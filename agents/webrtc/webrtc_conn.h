@@ -65,6 +65,7 @@ struct webrtc_conn {
     ns_t wait_until; /* signalled: for the peer's first steps */
 
     bool closing, closed, failed, lost; /* lost: the association is over */
+    bool no_memory; /* the association ended, or could not begin, for want of it */
     char error[WEBRTC_CONN_ERROR_MAX];
     uint8_t goodbye[AGENT_DATAGRAM_MAX]; /* the last datagram, sent again in case it is lost */
     size_t goodbye_len;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The making of the WebRTC agent and of its parts with each allocation failing in turn. Left out
- * are the handshake, for what quic_oom_test.c says of wolfSSL, and the association. */
+ * is the handshake, for what quic_oom_test.c says of wolfSSL. */
 #include "agents/base/oom_test.h"
 
 #include "agents/base/err.h"
@@ -11,6 +11,8 @@
 #include "agents/webrtc/webrtc_data_rx.h"
 #include "agents/webrtc/webrtc_media_rx.h"
 #include "agents/webrtc/webrtc_media_tx.h"
+#include "agents/webrtc/webrtc_sctp.h"
+#include "agents/webrtc/webrtc_sctp_mem.h"
 #include "agents/webrtc/webrtc_session.h"
 #include "agents/webrtc/webrtc_srtp.h"
 
@@ -203,6 +205,138 @@ static int receiver_body(void *ctx)
     return agent_body(&(int){1});
 }
 
+/* ---- an association ---- */
+
+#define MESSAGE_BYTES (256 * 1024)
+#define PACKETS 512
+
+/* Two ends, and what is on its way to either. */
+struct ends {
+    struct webrtc_sctp *at[2];
+    struct tls_current current[2];
+    struct way {
+        struct ends *ends;
+        int to;
+        uint8_t packet[PACKETS][1500];
+        size_t len[PACKETS], first, count;
+    } way[2];
+    size_t messages;
+};
+
+static void on_packet(void *ctx, const uint8_t *data, size_t len, size_t user_bytes)
+{
+    struct way *w = ctx;
+    size_t i = (w->first + w->count) % PACKETS;
+
+    (void)user_bytes;
+    if (w->count < PACKETS) { /* else it is lost */
+        memcpy(w->packet[i], data, len);
+        w->len[i] = len;
+        w->count++;
+    }
+}
+
+static void on_sent(void *ctx, const struct webrtc_sctp_sent *part)
+{
+    (void)ctx, (void)part;
+}
+
+static void on_given_up(void *ctx, uint16_t stream, uint32_t context)
+{
+    (void)ctx, (void)stream, (void)context;
+}
+
+static void on_message(void *ctx, uint16_t stream, uint32_t ppid, const uint8_t *data, size_t len)
+{
+    (void)stream, (void)ppid, (void)data;
+    ((struct way *)ctx)->ends->messages += len == MESSAGE_BYTES;
+}
+
+static void on_reset(void *ctx, uint16_t stream, bool incoming)
+{
+    (void)ctx, (void)stream, (void)incoming;
+}
+
+static int open_end(struct ends *e, int i)
+{
+    struct webrtc_sctp_config c = {.flavour = WEBRTC_SCTP_DCSCTP,
+                                   .packet_bytes_max = 1191,
+                                   .current = &e->current[i],
+                                   .send = on_packet,
+                                   .sent = on_sent,
+                                   .given_up = on_given_up,
+                                   .message = on_message,
+                                   .reset = on_reset,
+                                   .ctx = &e->way[i]};
+    int rv;
+
+    e->way[i].ends = e;
+    e->current[i] = (struct tls_current){.random = random_bytes, .epoch_s = 1700000000};
+    rv = webrtc_sctp_new(&e->at[i], &c, 0);
+    return rv ? rv : webrtc_sctp_connect(e->at[i], 0);
+}
+
+static int carry(struct ends *e, ns_t now)
+{
+    for (int i = 0; i < 2; i++) {
+        struct way *w = &e->way[i];
+        for (size_t n = w->count; n > 0; n--) {
+            webrtc_sctp_recv(e->at[!i], w->packet[w->first], w->len[w->first], now);
+            w->first = (w->first + 1) % PACKETS;
+            w->count--;
+        }
+        webrtc_sctp_expire(e->at[i], now);
+    }
+    return webrtc_sctp_no_memory(e->at[0]) || webrtc_sctp_no_memory(e->at[1]) ? ERR_NOMEM : 0;
+}
+
+/* Two messages as large as they may be, one end to the other. */
+static int association_body(void *ctx)
+{
+    static uint8_t message[MESSAGE_BYTES];
+    static struct ends e;
+    uint64_t shortages;
+    ns_t now = 0;
+    int rv;
+
+    (void)ctx;
+    memset(&e, 0, sizeof e);
+    rv = open_end(&e, 0);
+    rv = rv ? rv : open_end(&e, 1);
+    for (size_t at = 0; rv == 0 && e.messages < 2 && now < 20 * NS_PER_S; now += 5 * NS_PER_MS) {
+        rv = carry(&e, now);
+        if (rv == 0 && at < sizeof message * 2 && webrtc_sctp_up(e.at[0])) {
+            int n = webrtc_sctp_write(e.at[0], 1, 53, message, sizeof message, now);
+            at += n > 0 ? (size_t)n : 0;
+        }
+    }
+    shortages = webrtc_sctp_mem_shortages();
+    for (int i = 0; i < 2; i++) {
+        webrtc_sctp_free(e.at[i], now);
+    }
+    if (rv == 0 && webrtc_sctp_mem_shortages() != shortages) {
+        rv = ERR_NOMEM; /* an end has no way to say so any more */
+    }
+    return rv ? rv : e.messages == 2 ? 0 : ERR_LIMIT;
+}
+
+/* usrsctp itself does not survive a refusal: it has a reserve, which has to last until it is over.
+ */
+static void test_association(void **state)
+{
+    struct oom_report r = oom_each("association", association_body, NULL, 29, false);
+
+    (void)state;
+    assert_true(r.ran);
+    assert_true(r.allocations > 500 && r.refusals >= 2 * (r.allocations / 29));
+    assert_int_equal(r.unnoticed, 0);
+    assert_int_equal(r.leaks, 0);
+    assert_true(webrtc_sctp_mem_shortages() > 0);
+    print_message("%zu allocations; of the reserve %zu bytes used\n", r.allocations,
+                  webrtc_sctp_mem_peak());
+    assert_in_range(webrtc_sctp_mem_peak(), 1, WEBRTC_SCTP_MEM_RESERVE_BYTES / 2);
+}
+
 static void test_agents(void **state)
 {
     (void)state;
@@ -213,8 +347,9 @@ static void test_agents(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_media),   cmocka_unit_test(test_data),   cmocka_unit_test(test_srtp),
-        cmocka_unit_test(test_session), cmocka_unit_test(test_agents),
+        cmocka_unit_test(test_media),       cmocka_unit_test(test_data),
+        cmocka_unit_test(test_srtp),        cmocka_unit_test(test_session),
+        cmocka_unit_test(test_association), cmocka_unit_test(test_agents),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

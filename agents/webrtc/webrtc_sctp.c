@@ -3,6 +3,7 @@
 
 #include "agents/base/buf.h"
 #include "agents/base/err.h"
+#include "agents/webrtc/webrtc_sctp_mem.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -55,7 +56,7 @@ struct webrtc_sctp {
     const struct flavour *flavour;
     struct webrtc_sctp_port port;
     struct socket *socket;
-    bool up, over, breach;
+    bool up, over, breach, no_memory;
     const char *error;
 
     /* what our DATA chunks and the peer's SACKs have told */
@@ -158,6 +159,12 @@ static void send_cb(void *ctx, const uint8_t *data, size_t len)
 
 /* ---- what the socket reports ---- */
 
+static void end_without_memory(struct webrtc_sctp *s)
+{
+    s->over = s->breach = s->no_memory = true;
+    s->error = "out of memory";
+}
+
 static void on_change(struct webrtc_sctp *s, const struct sctp_assoc_change *c)
 {
     switch (c->sac_state) {
@@ -226,8 +233,7 @@ static bool append(struct webrtc_sctp *s, const uint8_t *data, size_t len)
     if (cap > s->message_cap) {
         uint8_t *p = realloc(s->message, cap);
         if (!p) {
-            s->over = s->breach = true;
-            s->error = "out of memory";
+            end_without_memory(s);
             return false;
         }
         s->message = p;
@@ -245,7 +251,7 @@ static int receive_cb(struct socket *socket, union sctp_sockstore addr, void *da
 
     (void)socket, (void)addr;
     if (!data || s->over) {
-        free(data);
+        webrtc_sctp_mem_free(data);
         return 1;
     }
     if (flags & MSG_NOTIFICATION) {
@@ -254,8 +260,23 @@ static int receive_cb(struct socket *socket, union sctp_sockstore addr, void *da
         s->cfg.message(s->cfg.ctx, info.rcv_sid, ntohl(info.rcv_ppid), s->message, s->message_len);
         s->message_len = 0;
     }
-    free(data);
+    webrtc_sctp_mem_free(data);
     return 1;
+}
+
+/* Every call into the library ends with this: whether there was memory for it. */
+static void leave(struct webrtc_sctp *s, struct webrtc_sctp_before before)
+{
+    webrtc_sctp_lib_leave(before);
+    if (s->port.starved && !s->no_memory) {
+        end_without_memory(s);
+    }
+}
+
+/* Whether the library may still be called for more than to close the socket. */
+static bool usable(const struct webrtc_sctp *s)
+{
+    return s->socket && !s->port.starved;
 }
 
 /* ---- making it ---- */
@@ -361,7 +382,8 @@ int webrtc_sctp_new(struct webrtc_sctp **out, const struct webrtc_sctp_config *c
     }
     before = webrtc_sctp_lib_enter(&s->port, now);
     rv = make_socket(s);
-    webrtc_sctp_lib_leave(before);
+    leave(s, before);
+    rv = s->no_memory ? ERR_NOMEM : rv;
     if (rv) {
         webrtc_sctp_free(s, now);
         return rv;
@@ -401,8 +423,8 @@ int webrtc_sctp_connect(struct webrtc_sctp *s, ns_t now)
     if (usrsctp_connect(s->socket, (struct sockaddr *)&a, sizeof a) != 0 && errno != EINPROGRESS) {
         rv = ERR_OS;
     }
-    webrtc_sctp_lib_leave(before);
-    return rv;
+    leave(s, before);
+    return s->no_memory ? ERR_NOMEM : rv;
 }
 
 /* ---- packets, messages, time ---- */
@@ -411,25 +433,27 @@ void webrtc_sctp_recv(struct webrtc_sctp *s, const uint8_t *data, size_t len, ns
 {
     struct webrtc_sctp_before before;
 
-    if (!s->socket || len < HEADER_BYTES) {
+    if (!usable(s) || len < HEADER_BYTES) {
         return;
     }
     s->counters.packets_received++;
     walk(s, data, len, false);
     before = webrtc_sctp_lib_enter(&s->port, now);
     usrsctp_conninput(webrtc_sctp_lib_addr(&s->port), data, len, 0);
-    webrtc_sctp_lib_leave(before);
+    leave(s, before);
 }
 
 ns_t webrtc_sctp_deadline(const struct webrtc_sctp *s)
 {
-    return webrtc_sctp_lib_deadline(&s->port);
+    return usable(s) || !s->socket ? webrtc_sctp_lib_deadline(&s->port) : NS_NEVER;
 }
 
 void webrtc_sctp_expire(struct webrtc_sctp *s, ns_t now)
 {
-    if (webrtc_sctp_lib_deadline(&s->port) <= now) {
+    if (webrtc_sctp_deadline(s) <= now) {
+        struct webrtc_sctp_before before = webrtc_sctp_lib_enter(&s->port, now);
         webrtc_sctp_lib_expire(&s->port, now);
+        leave(s, before);
     }
 }
 
@@ -445,7 +469,7 @@ int webrtc_sctp_send(struct webrtc_sctp *s, const struct webrtc_sctp_message *m,
     ssize_t n;
     int rv;
 
-    if (s->over || !s->socket) {
+    if (s->over || !usable(s)) {
         return ERR_OS;
     }
     if (m->unordered) {
@@ -459,7 +483,7 @@ int webrtc_sctp_send(struct webrtc_sctp *s, const struct webrtc_sctp_message *m,
     before = webrtc_sctp_lib_enter(&s->port, now);
     n = usrsctp_sendv(s->socket, data, len, NULL, 0, &spa, sizeof spa, SCTP_SENDV_SPA, 0);
     rv = n >= 0 ? (int)n : errno == EWOULDBLOCK || errno == ENOBUFS ? 0 : ERR_OS;
-    webrtc_sctp_lib_leave(before);
+    leave(s, before);
     return rv;
 }
 
@@ -481,7 +505,7 @@ int webrtc_sctp_reset(struct webrtc_sctp *s, const uint16_t *streams, size_t cou
     struct webrtc_sctp_before before;
     bool ok;
 
-    if (!s->socket || count > WEBRTC_SCTP_RESET_MAX) {
+    if (!usable(s) || count > WEBRTC_SCTP_RESET_MAX) {
         return ERR_AGAIN;
     }
     memset(&u, 0, sizeof u);
@@ -491,7 +515,7 @@ int webrtc_sctp_reset(struct webrtc_sctp *s, const uint16_t *streams, size_t cou
     memcpy(u.room + sizeof(struct sctp_reset_streams), streams, count * sizeof streams[0]);
     before = webrtc_sctp_lib_enter(&s->port, now);
     ok = set(s, IPPROTO_SCTP, SCTP_RESET_STREAMS, &u, len);
-    webrtc_sctp_lib_leave(before);
+    leave(s, before);
     return ok ? 0 : ERR_AGAIN;
 }
 
@@ -508,6 +532,11 @@ const char *webrtc_sctp_error(const struct webrtc_sctp *s)
 bool webrtc_sctp_breach(const struct webrtc_sctp *s)
 {
     return s->breach;
+}
+
+bool webrtc_sctp_no_memory(const struct webrtc_sctp *s)
+{
+    return s->no_memory;
 }
 
 bool webrtc_sctp_acked(const struct webrtc_sctp *s, uint32_t tsn)

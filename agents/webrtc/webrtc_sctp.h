@@ -66,7 +66,8 @@ struct webrtc_sctp_config {
 int webrtc_sctp_new(struct webrtc_sctp **out, const struct webrtc_sctp_config *cfg, ns_t now);
 /* Aborts what is still open. */
 void webrtc_sctp_free(struct webrtc_sctp *s, ns_t now);
-/* Begins the association: both sides do (RFC 8831 section 5), at about the same time. */
+/* Begins the association: both sides do (RFC 8831 section 5), at about the same time. Returns 0,
+ * ERR_NOMEM or ERR_OS. */
 int webrtc_sctp_connect(struct webrtc_sctp *s, ns_t now);
 /* One packet of the peer. Callbacks run inside; they must not call back into s. */
 void webrtc_sctp_recv(struct webrtc_sctp *s, const uint8_t *data, size_t len, ns_t now);
@@ -93,6 +94,8 @@ const char *webrtc_sctp_error(const struct webrtc_sctp *s);
 /* Did it end because the peer broke the rules of messages, or memory ran out? Then nothing of the
  * peer should be believed any more. */
 bool webrtc_sctp_breach(const struct webrtc_sctp *s);
+/* Did it end because memory ran out? */
+bool webrtc_sctp_no_memory(const struct webrtc_sctp *s);
 /* Have all parts up to that number been acknowledged, or given up? */
 bool webrtc_sctp_acked(const struct webrtc_sctp *s, uint32_t tsn);
 

@@ -2,6 +2,7 @@
 #include "agents/webrtc/webrtc_sctp_lib.h"
 
 #include "agents/base/err.h"
+#include "agents/webrtc/webrtc_sctp_mem.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -175,7 +176,7 @@ static void start_library(const struct webrtc_sctp_tuning *t)
 
 struct webrtc_sctp_before webrtc_sctp_lib_enter(struct webrtc_sctp_port *p, ns_t now)
 {
-    struct webrtc_sctp_before before = {.port = entered};
+    struct webrtc_sctp_before before = {.port = entered, .shortages = webrtc_sctp_mem_shortages()};
 
     before.current = tls_current_enter(p->current, now);
     entered = p;
@@ -184,6 +185,9 @@ struct webrtc_sctp_before webrtc_sctp_lib_enter(struct webrtc_sctp_port *p, ns_t
 
 void webrtc_sctp_lib_leave(struct webrtc_sctp_before before)
 {
+    if (entered && webrtc_sctp_mem_shortages() != before.shortages) {
+        entered->starved = true;
+    }
     entered = before.port;
     tls_current_leave(before.current);
 }
@@ -205,6 +209,7 @@ int webrtc_sctp_lib_open(struct webrtc_sctp_port *p, ns_t now)
         return ERR_LIMIT;
     }
     p->index = i;
+    p->starved = false;
     p->timer_count = 0;
     ports[i] = p;
     before = webrtc_sctp_lib_enter(p, now);

@@ -8,6 +8,7 @@
  * - a timer belongs to the port that was entered when it was started, and runs when that port's
  *   owner says that its time has come: the ends of an association may share a process (as in the
  *   simulator) without one's timer acting for the other;
+ * - its memory comes from webrtc_sctp_mem.h, which never lets it down, but says so;
  * - T3-rtx is restarted when a SACK moves the cumulative TSN (RFC 9260 section 6.3.2, R3), which
  *   usrsctp forgets in its fast path. Unmended it fires once per RTO and collapses the window.
  *
@@ -49,7 +50,8 @@ struct webrtc_sctp_port {
     void *ctx;
     struct webrtc_sctp_tuning tuning;
 
-    int index; /* in the table of ports; index + 1 is its AF_CONN address */
+    bool starved; /* memory ran out: close it, and call no more for it */
+    int index;    /* in the table of ports; index + 1 is its AF_CONN address */
     struct webrtc_sctp_timer timers[WEBRTC_SCTP_TIMERS_MAX];
     size_t timer_count;
 };
@@ -58,6 +60,7 @@ struct webrtc_sctp_port {
 struct webrtc_sctp_before {
     struct tls_current *current;
     struct webrtc_sctp_port *port;
+    uint64_t shortages;
 };
 
 /* Returns 0 or ERR_LIMIT (too many ports). */
