@@ -4,7 +4,7 @@
 # column c), legend (what to add to it for the key), label_y, and shared (whether all columns have
 # one scale).
 width = 900
-height = 130 + 210 * rows
+height = 130 + 210 * shown
 size = 14
 load templates.'/figure.gp'
 array colour[4] = [vermillion, blue, green, black]
@@ -16,7 +16,7 @@ gap = shared ? 0.02 : 0.055
 wide = (right - left - gap * (columns - 1)) / columns
 high = 62.0 / height
 low = 68.0 / height
-tall = (1.0 - high - low) / rows
+tall = (1.0 - high - low) / shown
 set multiplot
 # The key, on a panel of its own: that of another would be no wider than it.
 set lmargin at screen 0
@@ -37,21 +37,22 @@ set ytics nomirror
 set bars 0.7
 set xrange [0.5:delays + 0.5]
 set grid
-do for [r = 1:rows] {
+do for [k = 1:shown] {
+    r = row_at[k]
     do for [c = 1:columns] {
         set lmargin at screen left + (c - 1) * (wide + gap)
         set rmargin at screen left + (c - 1) * (wide + gap) + wide
-        set tmargin at screen 1 - high - (r - 1) * tall
-        set bmargin at screen 1 - high - r * tall + 0.028 + 0.01 * (rows == 1)
+        set tmargin at screen 1 - high - (k - 1) * tall
+        set bmargin at screen 1 - high - k * tall + 0.028 + 0.01 * (shown == 1)
         set yrange [0:(shared ? top : tops[c]) * 1.12]
         unset label
-        if (r == 1) { set label 1 sprintf('%g Mbit/s', column_mbps[c]) at graph 0.5, graph 1.07 center }
+        if (k == 1) { set label 1 sprintf('%g Mbit/s', column_mbps[c]) at graph 0.5, graph 1.07 center }
         if (c == columns && any_row_name) { set label 2 row_name[r] at graph 1.07, graph 0.5 center rotate by -90 font sprintf(',%g', small) }
-        if (c == 1 && r == 1 + rows / 2) { set label 3 label_y at screen 0.022, screen (1 - high + low) / 2 center rotate by 90 }
-        if (c == 1 + columns / 2 && r == rows) { set label 4 'one-way propagation delay (ms)' at screen (left + right) / 2, screen 20.0 / height center }
+        if (c == 1 && k == 1) { set label 3 label_y at screen 0.022, screen (1 - high + low) / 2 center rotate by 90 }
+        if (c == 1 + columns / 2 && k == shown) { set label 4 'one-way propagation delay (ms)' at screen (left + right) / 2, screen 20.0 / height center }
         set format y (shared && c > 1 ? '' : '%g')
         set xtics ('' 1)
-        do for [i = 1:delays] { set xtics add (r == rows ? sprintf('%g', x_ms[i]) : '' i) }
+        do for [i = 1:delays] { set xtics add (k == shown ? sprintf('%g', x_ms[i]) : '' i) }
         empty = (shared ? top : tops[c]) < 0.0011
         if (empty) {
             set label 6 'no valid run' at graph 0.5, graph 0.5 center textcolor rgb '#666666'

@@ -265,7 +265,8 @@ struct figure_extent figure_csv_extent(const struct plan_results *p, const json_
     }
     for (size_t c = 0; c < p->cell_count; c++) {
         struct grid_value v = value_of(p, summary, c, kind);
-        double *column = &e.columns[figure_grid_place(&g, p, c).column];
+        struct figure_grid_place at = figure_grid_place(&g, p, c);
+        double *column = &e.columns[at.column];
         double high = most(most(0, v.mean), v.high);
 
         if (kind == FIGURE_GRID_RTT) {
@@ -273,6 +274,7 @@ struct figure_extent figure_csv_extent(const struct plan_results *p, const json_
         } else {
             high = most(high, v.extra);
         }
+        e.rows[at.row] |= isfinite(v.mean);
         *column = most(*column, high);
         e.all = most(e.all, high);
     }

@@ -10,6 +10,7 @@
 #include "analysis/report/plan.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Writes the file of a figure that is wanted (figures_wanted). Returns 0 or ERR_OS with *f filled.
@@ -20,6 +21,7 @@ int figure_csv_write(const struct plan_results *p, const json_t *summary, enum f
  * of what stands on a scatter plot's other axis. All are at least a little above 0. */
 struct figure_extent {
     double columns[FIGURE_GRID_MAX], all, across;
+    bool rows[FIGURE_GRID_MAX]; /* which have any value */
 };
 
 struct figure_extent figure_csv_extent(const struct plan_results *p, const json_t *summary,

@@ -308,16 +308,24 @@ static void put_pair(FILE *f, const struct plan_results *p, size_t pair)
     put_window(f, other, "whole", "other_whole_start", "other_whole_end");
 }
 
-/* How far the axes of a grid's figure reach. */
+/* How far the axes of a grid's figure reach, and which rows have anything to show. */
 static void put_extent(FILE *f, const struct plan_results *p, const json_t *summary,
                        enum figure kind)
 {
     struct figure_extent e = figure_csv_extent(p, summary, kind);
     struct figure_grid g;
+    size_t shown = 0;
 
     if (!figure_grid_init(&g, p)) {
         return;
     }
+    fprintf(f, "array row_at[%zu]\n", g.row_count);
+    for (size_t i = 0; i < g.row_count; i++) {
+        if (e.rows[i]) {
+            fprintf(f, "row_at[%zu] = %zu\n", ++shown, i + 1);
+        }
+    }
+    fprintf(f, "shown = %zu\n", shown);
     fprintf(f, "array tops[%zu]\n", g.column_count);
     for (size_t i = 0; i < g.column_count; i++) {
         fprintf(f, "tops[%zu] = %.6g\n", i + 1, e.columns[i]);
