@@ -31,12 +31,12 @@ static const struct cmd *find(const char *name)
     return NULL;
 }
 
-/* What people start us by: "run-scenario" through the launcher. */
-static const char *called(const char *argv0)
+/* What people call us: "run-scenario" through the launcher. */
+static const char *called(const char *self)
 {
-    const char *slash = argv0 ? strrchr(argv0, '/') : NULL;
+    const char *slash = strrchr(self, '/');
 
-    return slash ? slash + 1 : argv0 && *argv0 ? argv0 : "muxbed";
+    return slash ? slash + 1 : self;
 }
 
 static void print_commands(FILE *out)
@@ -83,10 +83,11 @@ static int unknown(const char *word)
     return CMD_EXIT_USAGE;
 }
 
-/* argp names the program by argv[0], which therefore carries the command's name too. */
+/* argp names the program by what is behind the last slash of argv[0], which therefore carries the
+ * command's name too. */
 static int start(const struct cmd *c, const char *self, int argc, char **argv)
 {
-    char name[64];
+    char name[CMD_PATH_MAX];
 
     snprintf(name, sizeof(name), "%s %s", self, c->name);
     argv[0] = name;
@@ -97,12 +98,12 @@ static int start(const struct cmd *c, const char *self, int argc, char **argv)
 int main(int argc, char **argv)
 {
     const struct cmd *c = argc > 1 ? find(argv[1]) : NULL;
-    const char *self = called(argc > 0 ? argv[0] : NULL);
+    const char *self = argc > 0 && argv[0] && *argv[0] ? argv[0] : "muxbed";
 
     std_streams_open();
     if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-?") ||
                      !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")))
-        return help(self);
+        return help(called(self));
     if (c)
         return start(c, self, argc - 1, argv + 1);
     if (argc > 1 && looks_like_command(argv[1]))

@@ -126,7 +126,8 @@ static int take_parts(const struct options *o, const char *out)
         rc = CMD_EXIT_HOST;
     }
     if (!rc)
-        fprintf(stderr, "%s: %zu runs from %zu folders%s\n", out, m.taken, o->dir_count,
+        fprintf(stderr, "%s: %zu run%s from %zu folder%s%s\n", out, m.taken,
+                m.taken == 1 ? "" : "s", o->dir_count, o->dir_count == 1 ? "" : "s",
                 m.known ? "; some were in several" : "");
     return rc;
 }

@@ -48,7 +48,8 @@ static int make_wanted(struct out_dir *d, const char *wanted)
     return cmd_make_dirs(d->path) ? refuse(d->path, strerror(errno), CMD_EXIT_USAGE) : 0;
 }
 
-static int make_empty(struct out_dir *d, const char *wanted)
+/* goes_on: whether the command knows --resume. */
+static int make_empty(struct out_dir *d, const char *wanted, bool goes_on)
 {
     int rv = make_wanted(d, wanted), empty = rv ? 0 : is_empty(d->path);
 
@@ -59,9 +60,18 @@ static int make_empty(struct out_dir *d, const char *wanted)
     if (!empty)
         return refuse(
             d->path,
-            "is not empty; allowed: a new or an empty folder, or --resume to go on with it",
+            goes_on
+                ? "is not empty; allowed: a new or an empty folder, or --resume to go on with it"
+                : "is not empty; allowed: a new or an empty folder",
             CMD_EXIT_USAGE);
     return 0;
+}
+
+static int refuse_results(const char *path)
+{
+    fprintf(stderr, "muxbed: %s: %s; allowed: --out DIR, a folder that may be written\n", path,
+            strerror(errno));
+    return CMD_EXIT_HOST;
 }
 
 /* Where folders without --out lie. */
@@ -71,7 +81,7 @@ static int find_results(char *results)
 
     if (cmd_join(results, cmd_root(root), "results") || access(results, W_OK))
         snprintf(results, CMD_PATH_MAX, "results");
-    return cmd_make_dirs(results) ? refuse(results, strerror(errno), CMD_EXIT_HOST) : 0;
+    return cmd_make_dirs(results) ? refuse_results(results) : 0;
 }
 
 static int make_named(struct out_dir *d, const char *name)
@@ -98,7 +108,7 @@ static int make_named(struct out_dir *d, const char *name)
         if (errno != EEXIST)
             break;
     }
-    return refuse(d->path, strerror(errno), CMD_EXIT_HOST);
+    return refuse_results(d->path);
 }
 
 /* Whether leaf is <name>-<date>-<time>, with what makes it unique. */
@@ -162,7 +172,7 @@ static int lock(struct out_dir *d, ns_t patience)
 
 int out_dir_open(struct out_dir *d, const char *wanted, const char *name)
 {
-    int rv = wanted ? make_empty(d, wanted) : make_named(d, name);
+    int rv = wanted ? make_empty(d, wanted, name != NULL) : make_named(d, name);
 
     return rv ? rv : lock(d, 0);
 }

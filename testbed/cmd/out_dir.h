@@ -12,7 +12,8 @@ struct out_dir {
 
 /* Makes the folder: wanted, which must not exist or be empty, or for NULL
  * results/<name>-<date>-<time> below the installation's root (below the current folder if there is
- * no results there or it is not writable). Returns 0 or an exit code after a message. */
+ * no results there or it is not writable). name is NULL for a command that cannot go on with a
+ * folder. Returns 0 or an exit code after a message. */
 int out_dir_open(struct out_dir *d, const char *wanted, const char *name);
 /* The same to go on with a folder: wanted, which may also be new, or for NULL the latest folder of
  * that name there, or a new one when there is none. Waits a moment for a muxbed that is just being

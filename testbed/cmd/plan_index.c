@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define VERSION "1" /* PRAGMA user_version */
@@ -441,6 +442,17 @@ static int each_of_folder(struct look *l)
     return n < 0 ? ERR_OS : rv;
 }
 
+/* Whether dir is a folder; if not, errno says why. */
+static bool is_folder(const char *dir)
+{
+    struct stat st;
+
+    if (stat(dir, &st))
+        return false;
+    errno = ENOTDIR;
+    return S_ISDIR(st.st_mode);
+}
+
 /* Whether the folder has an index that can be read; it is then open. */
 static bool open_to_read(struct plan_index *x, const char *dir)
 {
@@ -459,7 +471,7 @@ int plan_index_each(const char *dir, int (*each)(void *ctx, const char *run_dir)
     int rv = open_to_read(&x, dir) ? plan_index_names(&x, look_at, &l) : each_of_folder(&l);
 
     sqlite3_close(x.db);
-    if (rv < 0 && access(dir, F_OK)) {
+    if (rv < 0 && !is_folder(dir)) {
         snprintf(message, len, "%s: %s", dir, strerror(errno));
         return ERR_OS;
     }

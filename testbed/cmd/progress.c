@@ -223,7 +223,8 @@ static void describe(char *line, size_t len, const struct progress *p, ns_t now)
     put_left(left, sizeof(left), seconds_left(p, now));
     put_running(names, sizeof(names), p);
     if (made > 0 && minutes > 0)
-        snprintf(rate, sizeof(rate), ", %.3g runs/min", (double)made / minutes);
+        snprintf(rate, sizeof(rate), ", %.*f runs/min", (double)made / minutes < 100 ? 1 : 0,
+                 (double)made / minutes);
     if (p->invalid + p->failed > 0)
         snprintf(bad, sizeof(bad), ", %zu invalid, %zu failed", p->invalid, p->failed);
     snprintf(line, len, "%zu of %zu runs%s%s%s; %zu at once: %s", p->ended, p->count, bad, rate,

@@ -247,12 +247,8 @@ static void append(char *text, size_t len, const char *word)
         snprintf(text + used, len - used, "'");
 }
 
-void resume_command_begun(char *text, size_t len, int argc, char *const *argv)
+static void append_arguments(char *text, size_t len, int argc, char *const *argv)
 {
-    const char *program = argv[0];
-
-    text[0] = '\0';
-    append(text, len, !strncmp(program, "run-scenario", 12) ? "./run-scenario" : "muxbed");
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--out"))
             i++;
@@ -261,9 +257,36 @@ void resume_command_begun(char *text, size_t len, int argc, char *const *argv)
     }
 }
 
+/* What a shell in the same folder calls the program by: argv0 without the subcommand's name. The
+ * launcher is on no search path. */
+static void program_called(char *program, size_t len, const char *argv0)
+{
+    static const char subcommand[] = " run", launcher[] = "run-scenario";
+    size_t n = strlen(argv0), tail = sizeof(subcommand) - 1;
+
+    if (n > tail && !strcmp(argv0 + n - tail, subcommand))
+        n -= tail;
+    snprintf(program, len, "%s%.*s",
+             n == sizeof(launcher) - 1 && !strncmp(argv0, launcher, n) ? "./" : "", (int)n, argv0);
+}
+
+void resume_command_begun(char *text, size_t len, int argc, char *const *argv)
+{
+    const char *slash = strrchr(argv[0], '/'), *program = slash ? slash + 1 : argv[0];
+
+    text[0] = '\0';
+    append(text, len, !strncmp(program, "run-scenario", 12) ? "./run-scenario" : "muxbed");
+    append_arguments(text, len, argc, argv);
+}
+
 void resume_command(char *text, size_t len, int argc, char *const *argv, const char *dir)
 {
-    resume_command_begun(text, len, argc, argv);
+    char program[CMD_PATH_MAX];
+
+    text[0] = '\0';
+    program_called(program, sizeof(program), argv[0]);
+    append(text, len, program);
+    append_arguments(text, len, argc, argv);
     append(text, len, "--resume");
     append(text, len, "--out");
     append(text, len, dir);

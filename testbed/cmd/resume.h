@@ -24,10 +24,12 @@ int resume_complete_index(struct plan_index *x, const char *dir, struct plan *wh
  */
 bool resume_difference(const char *was, const char *is, char *text, size_t len);
 
-/* The command that goes on with dir, from the arguments that began it (argv[0] the program): the
- * same, quoted for a shell, with --resume and --out. text is cut to fit. */
+/* The command that goes on with dir, from the arguments that began it (argv[0] the program as it
+ * was called, with or without " run"): the same, quoted for a shell, with --resume and --out. text
+ * is cut to fit. */
 void resume_command(char *text, size_t len, int argc, char *const *argv, const char *dir);
-/* The command that began a plan, as above but without --resume and --out: makes it again. */
+/* The command that began a plan, as above but without --resume and --out, and from the root of a
+ * checkout, wherever that is: makes it again. */
 void resume_command_begun(char *text, size_t len, int argc, char *const *argv);
 
 #endif

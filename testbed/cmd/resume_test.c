@@ -37,17 +37,17 @@ static void test_difference(void **state)
 
 static void test_command(void **state)
 {
-    char *const argv[] = {(char[]){"run-scenario run"},
-                          (char[]){"a b.yaml"},
-                          (char[]){"--out"},
-                          (char[]){"old"},
-                          (char[]){"--jobs"},
-                          (char[]){"4"},
-                          (char[]){"--out=older"},
-                          (char[]){"--resume"},
-                          (char[]){"--set"},
-                          (char[]){"name=it's"},
-                          NULL};
+    char *argv[] = {(char[]){"run-scenario run"},
+                    (char[]){"a b.yaml"},
+                    (char[]){"--out"},
+                    (char[]){"old"},
+                    (char[]){"--jobs"},
+                    (char[]){"4"},
+                    (char[]){"--out=older"},
+                    (char[]){"--resume"},
+                    (char[]){"--set"},
+                    (char[]){"name=it's"},
+                    NULL};
     char text[200];
 
     (void)state;
@@ -56,6 +56,14 @@ static void test_command(void **state)
                               "--out results/x");
     resume_command_begun(text, sizeof(text), 10, argv);
     assert_string_equal(text, "./run-scenario 'a b.yaml' --jobs 4 --set 'name=it'\\''s'");
+    argv[0] = (char[]){"/a b/run-scenario run"};
+    resume_command(text, sizeof(text), 2, argv, "x");
+    assert_string_equal(text, "'/a b/run-scenario' 'a b.yaml' --resume --out x");
+    resume_command_begun(text, sizeof(text), 2, argv);
+    assert_string_equal(text, "./run-scenario 'a b.yaml'");
+    argv[0] = (char[]){"build/muxbed run"};
+    resume_command(text, sizeof(text), 2, argv, "x");
+    assert_string_equal(text, "build/muxbed 'a b.yaml' --resume --out x");
     resume_command(text, 20, 10, argv, "results/x");
     assert_true(strlen(text) < 20);
 }

@@ -6,6 +6,7 @@
 #include "testbed/cmd/executor.h"
 #include "testbed/cmd/run_state.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -34,6 +35,16 @@ static const struct argp_option options[] = {
     {0},
 };
 
+static size_t parse_jobs(const struct argp_state *state, const char *text)
+{
+    char *end;
+    unsigned long n = strtoul(text, &end, 10);
+
+    if (*text < '0' || *text > '9' || *end || n == 0 || n > EXECUTOR_JOBS_MAX)
+        argp_error(state, "--jobs %s: allowed: auto, 1 to %d", text, EXECUTOR_JOBS_MAX);
+    return n;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct sweep_options *o = state->input;
@@ -42,10 +53,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case OPT_RESUME: o->resume = true; return 0;
     case OPT_JOBS:
         o->jobs_auto = !strcmp(arg, "auto");
-        o->jobs = o->jobs_auto ? 0 : (size_t)cmd_select_number(state, "jobs", arg);
-        if (!o->jobs_auto && (o->jobs == 0 || o->jobs > EXECUTOR_JOBS_MAX))
-            argp_error(state, "--jobs %s: out of range; allowed: auto, 1 to %d", arg,
-                       EXECUTOR_JOBS_MAX);
+        o->jobs = o->jobs_auto ? 0 : parse_jobs(state, arg);
         return 0;
     case OPT_KEEP:
         o->keep_given = true;

@@ -300,14 +300,14 @@ static void test_interrupt(void **state)
     static const char *const other[] = {"--resume", "--set", "share=0.6", NULL};
     static const char *const part[] = {"--resume", "--only", "*quic*20ms", NULL};
     const struct fixture *x = need(state);
-    char out[CMD_PATH_MAX], command[2 * CMD_PATH_MAX + 100];
+    char out[CMD_PATH_MAX], command[3 * CMD_PATH_MAX + 100];
     struct outcome o;
 
     place(x, "interrupted", out);
     o = end_sweep(x, out, 3, SIGINT, 0, NULL);
     assert_int_equal(o.status, CMD_EXIT_INTERRUPTED);
-    snprintf(command, sizeof(command), "go on with: muxbed %s --link sim --resume --out %s\n",
-             x->file, out);
+    snprintf(command, sizeof(command), "go on with: %s %s --link sim --resume --out %s\n",
+             x->program, x->file, out);
     if (!strstr(o.err, command))
         print_error("%s", o.err);
     assert_non_null(strstr(o.err, command));
@@ -371,10 +371,13 @@ static void test_parts_of_others(void **state)
     assert_non_null(strstr(o.err, "has another scenario in a run that is in both: stack=quic"));
     o = in_child(run_program, &(struct command){{x->program, "merge", "--out", b, a}});
     assert_int_equal(o.status, CMD_EXIT_USAGE);
-    assert_non_null(strstr(o.err, "is not empty"));
+    assert_non_null(strstr(o.err, "is not empty; allowed: a new or an empty folder\n"));
     o = in_child(run_program, &(struct command){{x->program, "merge", a}});
     assert_int_equal(o.status, CMD_EXIT_USAGE);
     assert_non_null(strstr(o.err, "--out DIR is needed"));
+    o = in_child(run_program, &(struct command){{x->program, "report", x->file}});
+    assert_int_equal(o.status, CMD_EXIT_USAGE);
+    assert_non_null(strstr(o.err, ": Not a directory\n"));
 }
 
 static void test_refusals(void **state)
@@ -385,8 +388,8 @@ static void test_refusals(void **state)
         {"--shard", "3/2", "--shard 3/2: no part; allowed: K/N"},
         {"--shard", "1", "no part; allowed"},
         {"--shard", "25/25", "--shard 25/25: is empty, as there are only 24 runs"},
-        {"--jobs", "0", "--jobs 0: out of range; allowed: auto, 1 to"},
-        {"--jobs", "many", "--jobs many: not a whole number"},
+        {"--jobs", "0", "--jobs 0: allowed: auto, 1 to 256"},
+        {"--jobs", "many", "--jobs many: allowed: auto, 1 to 256"},
         {"--keep", "some", "--keep some: unknown; allowed: summary, records, all"},
     };
     const struct fixture *x = need(state);

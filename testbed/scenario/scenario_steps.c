@@ -88,7 +88,8 @@ static void read_change(struct reader *r, ns_t time, const char *name, struct fy
 
     if (!k) {
         scenario_errors_add(r->errors, key_at,
-                            "steps: \"%.40s\" cannot change in a run; allowed: at, " ALLOWED, name);
+                            "steps: \"%.40s\" cannot change in a run%s; allowed: at, " ALLOWED,
+                            name, strcmp(name, "path.rate") ? "" : " so, but as a list of its own");
         return;
     }
     if (!scenario_yaml_text(r->errors, value, at, name, text, sizeof(text)))

@@ -108,7 +108,12 @@ static void test_bad_steps(void **state)
         {BOTH "steps: [{at: 1s, share: 2}]\n",
          "f:3:25: steps: share: \"2\" is out of range; allowed: 0 to 1\n"},
         {BOTH "steps: [{at: 1s, path.rate: 5mbit}]\n",
-         "f:3:18: steps: \"path.rate\" cannot change in a run; allowed: at, share, media.min-rate, "
+         "f:3:18: steps: \"path.rate\" cannot change in a run so, but as a list of its own; "
+         "allowed: at, "
+         "share, media.min-rate, media.max-rate\n"},
+        {BOTH "steps: [{at: 1s, path.delay: 5ms}]\n",
+         "f:3:18: steps: \"path.delay\" cannot change in a run; allowed: at, share, "
+         "media.min-rate, "
          "media.max-rate\n"},
         {BOTH "steps: [{at: 2s, share: 1}, {at: 1s, share: 0}]\n",
          "f:3:34: steps: at: \"1s\" is earlier than the step before; allowed are times in order\n"},
