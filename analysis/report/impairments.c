@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/report/impairments.h"
 
+#include "agents/base/err.h"
+
 #include <stdbool.h>
 #include <string.h>
 
@@ -31,9 +33,9 @@ static bool in_bursts(const struct impaired *d)
     return strcmp(d->loss_model, "random") != 0;
 }
 
-static void set_number(json_t *params, const char *key, double value)
+static int set_number(json_t *params, const char *key, double value)
 {
-    json_object_set_new(params, key, json_real(value));
+    return json_object_set_new(params, key, json_real(value));
 }
 
 static bool loss_differs(const struct impaired *a, const struct impaired *b)
@@ -46,37 +48,39 @@ static bool differs(double a, double b)
     return a < b || a > b;
 }
 
-void impairments_params(json_t *params, const json_t *path)
+int impairments_params(json_t *params, const json_t *path)
 {
     struct impaired f = read_direction(path, "forward"), b = read_direction(path, "backward");
+    int failed = 0;
 
     if (f.loss > 0) {
-        set_number(params, "loss_ratio", f.loss);
+        failed |= set_number(params, "loss_ratio", f.loss);
     }
     if (in_bursts(&f)) {
-        json_object_set_new(params, "loss_model", json_string(f.loss_model));
+        failed |= json_object_set_new(params, "loss_model", json_string(f.loss_model));
     }
     if (f.jitter_ms > 0) {
-        set_number(params, "jitter_ms", f.jitter_ms);
+        failed |= set_number(params, "jitter_ms", f.jitter_ms);
     }
     if (f.jitter_ms > 0 || b.jitter_ms > 0) {
-        json_object_set_new(params, "jitter_model", json_string(f.jitter_model));
+        failed |= json_object_set_new(params, "jitter_model", json_string(f.jitter_model));
     }
     if (f.duplicate > 0) {
-        set_number(params, "duplicate_ratio", f.duplicate);
+        failed |= set_number(params, "duplicate_ratio", f.duplicate);
     }
     if (differs(b.delay_ms, f.delay_ms)) {
-        set_number(params, "back_delay_ms", b.delay_ms);
+        failed |= set_number(params, "back_delay_ms", b.delay_ms);
     }
     if (loss_differs(&b, &f)) {
-        set_number(params, "back_loss_ratio", b.loss);
+        failed |= set_number(params, "back_loss_ratio", b.loss);
     }
     if (differs(b.jitter_ms, f.jitter_ms)) {
-        set_number(params, "back_jitter_ms", b.jitter_ms);
+        failed |= set_number(params, "back_jitter_ms", b.jitter_ms);
     }
     if (differs(b.duplicate, f.duplicate)) {
-        set_number(params, "back_duplicate_ratio", b.duplicate);
+        failed |= set_number(params, "back_duplicate_ratio", b.duplicate);
     }
+    return failed ? ERR_NOMEM : 0;
 }
 
 static void print_loss(FILE *f, const struct impaired *d, const char *where)

@@ -157,33 +157,41 @@ bool plan_results_is_prototype(const json_t *doc)
     return preset && !strcmp(preset, "prototype");
 }
 
+/* What a damaged run does not say is left out. Returns whether there was no memory. */
+static bool copy(json_t *params, const char *key, json_t *value)
+{
+    return value && json_object_set(params, key, value);
+}
+
 static json_t *params_of(const json_t *doc)
 {
     json_t *path = json_object_get(doc, "path"), *cell = json_object_get(doc, "cell"), *value;
     json_t *params = json_object();
     const char *key;
+    int failed = !params;
 
-    if (json_object_get(doc, "stack")) {
-        json_object_set(params, "stack", json_object_get(doc, "stack"));
-    }
-    if (json_object_get(doc, "preset")) {
-        json_object_set(params, "preset", json_object_get(doc, "preset"));
-    }
+    failed |= copy(params, "stack", json_object_get(doc, "stack"));
+    failed |= copy(params, "preset", json_object_get(doc, "preset"));
     if (path) {
-        json_object_set(params, "rate_bps", json_object_get(path, "rate_bps"));
-        json_object_set_new(params, "delay_ms",
-                            json_real(json_number_value(json_object_get(path, "delay_ns")) / 1e6));
-        json_object_set(params, "queue_bytes", json_object_get(path, "queue_bytes"));
-        impairments_params(params, path);
-        json_object_set_new(params, "data", data_kind(json_object_get(doc, "flows")));
-        json_object_set_new(params, "share",
-                            json_real(json_number_value(json_object_get(doc, "share_ppm")) / 1e6));
+        failed |= copy(params, "rate_bps", json_object_get(path, "rate_bps"));
+        failed |= json_object_set_new(
+            params, "delay_ms",
+            json_real(json_number_value(json_object_get(path, "delay_ns")) / 1e6));
+        failed |= copy(params, "queue_bytes", json_object_get(path, "queue_bytes"));
+        failed |= impairments_params(params, path);
+        failed |= json_object_set_new(params, "data", data_kind(json_object_get(doc, "flows")));
+        failed |= json_object_set_new(
+            params, "share", json_real(json_number_value(json_object_get(doc, "share_ppm")) / 1e6));
     }
     json_object_foreach(cell, key, value)
     {
         if (!json_object_get(params, key)) {
-            json_object_set(params, key, value);
+            failed |= copy(params, key, value);
         }
+    }
+    if (failed) {
+        json_decref(params);
+        return NULL;
     }
     return params;
 }
