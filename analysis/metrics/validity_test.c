@@ -180,13 +180,32 @@ static void test_negative_owd(void **state)
     assert_in_range(count_of(x, "negative-owd"), 10, 20);
 }
 
+/* The same on a path that was asked to duplicate: which of two alike arrived cannot be told. */
+static void test_negative_owd_of_copies(void **state)
+{
+    struct fixture *x = *state;
+    char path[RUN_FOLDER_PATH_BYTES + 32];
+    json_t *manifest;
+
+    test_negative_owd(state);
+    snprintf(path, sizeof path, "%s/a-1/manifest.json", x->parent);
+    manifest = json_load_file(path, 0, NULL);
+    assert_non_null(manifest);
+    assert_int_equal(json_object_set_new(json_object_get(manifest, "path"), "impairments",
+                                         json_pack("{s:{s:f}}", "forward", "duplicate", 0.2)),
+                     0);
+    assert_int_equal(json_dump_file(manifest, path, 0), 0);
+    json_decref(manifest);
+    assert_int_equal(count_of(x, "negative-owd"), 0);
+}
+
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(test_a_good_run),     CASE(test_capture_mismatch), CASE(test_capture_cut),
-        CASE(test_checksum_error), CASE(test_negative_owd),
+        CASE(test_checksum_error), CASE(test_negative_owd),     CASE(test_negative_owd_of_copies),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
