@@ -1,12 +1,29 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "agents/cc/cc.h"
+#include "agents/base/err.h"
 #include "agents/cc/cc_private.h"
+
+#include <stdlib.h>
+
+int cc_make(struct cc **out, size_t size, const struct cc_ops *ops, const struct cc_config *cfg)
+{
+    struct cc *c;
+
+    if (cfg->min_rate <= 0 || cfg->start_rate < cfg->min_rate || cfg->max_rate < cfg->start_rate) {
+        return ERR_CONFIG;
+    }
+    c = calloc(1, size);
+    if (!c) {
+        return ERR_NOMEM;
+    }
+    c->ops = ops;
+    *out = c;
+    return 0;
+}
 
 void cc_free(struct cc *c)
 {
-    if (c) {
-        c->ops->free(c);
-    }
+    free(c);
 }
 
 void cc_on_sent(struct cc *c, int32_t bytes, ns_t now)

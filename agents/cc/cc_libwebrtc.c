@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Google congestion control put together as libwebrtc does it (milestone 125): delay trend -> rate,
  * loss model -> limit, probes and application-limited handling around them. */
-#include "agents/base/err.h"
 #include "agents/cc/aimd.h"
 #include "agents/cc/alr.h"
 #include "agents/cc/cc.h"
@@ -14,7 +13,6 @@
 #include "agents/cc/trendline.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #define PROCESS_INTERVAL (25 * NS_PER_MS)
 #define STREAM_TIMEOUT (2 * NS_PER_S)
@@ -327,15 +325,12 @@ static void on_feedback(struct cc *c, const struct cc_packet *packets, size_t n,
 int cc_libwebrtc_new(struct cc **out, const struct cc_config *cfg, ns_t now)
 {
     struct gcc *g;
+    int rv = cc_make(out, sizeof *g, &ops, cfg);
 
-    if (cfg->min_rate <= 0 || cfg->start_rate < cfg->min_rate || cfg->max_rate < cfg->start_rate) {
-        return ERR_CONFIG;
+    if (rv) {
+        return rv;
     }
-    g = calloc(1, sizeof *g);
-    if (!g) {
-        return ERR_NOMEM;
-    }
-    g->cc.ops = &ops;
+    g = (struct gcc *)*out;
     g->cfg = *cfg;
     detector_reset(g);
     aimd_init(&g->aimd, cfg->start_rate, cfg->min_rate);
@@ -349,13 +344,7 @@ int cc_libwebrtc_new(struct cc **out, const struct cc_config *cfg, ns_t now)
     g->deadline = now + PROCESS_INTERVAL;
     g->last_feedback = g->first_report = g->rtt_updated = NS_NEVER;
     g->rtt_dropped = now;
-    *out = &g->cc;
     return 0;
-}
-
-static void gcc_free(struct cc *c)
-{
-    free(c);
 }
 
 static void on_sent(struct cc *c, int32_t bytes, ns_t now)
@@ -431,7 +420,6 @@ static void state(const struct cc *c, struct cc_state *out)
 }
 
 static const struct cc_ops ops = {
-    .free = gcc_free,
     .on_sent = on_sent,
     .on_feedback = on_feedback,
     .target = target,

@@ -3,7 +3,6 @@
  * It measures the capacity instead of searching for its limit: as long as packets wait on the path,
  * they arrive at its rate. What remains to be controlled is how many wait: a few milliseconds'
  * worth, which is enough to keep the link busy and to see that it is. README.md has the page. */
-#include "agents/base/err.h"
 #include "agents/cc/cc.h"
 #include "agents/cc/cc_private.h"
 #include "agents/cc/path_meter.h"
@@ -11,7 +10,6 @@
 #include "agents/cc/probe_estimator.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #define UPDATE_INTERVAL (20 * NS_PER_MS)
 #define PROCESS_INTERVAL (25 * NS_PER_MS)
@@ -366,15 +364,12 @@ static void on_feedback(struct cc *c, const struct cc_packet *packets, size_t n,
 int cc_muxbed_new(struct cc **out, const struct cc_config *cfg, ns_t now)
 {
     struct muxbed *m;
+    int rv = cc_make(out, sizeof *m, &ops, cfg);
 
-    if (cfg->min_rate <= 0 || cfg->start_rate < cfg->min_rate || cfg->max_rate < cfg->start_rate) {
-        return ERR_CONFIG;
+    if (rv) {
+        return rv;
     }
-    m = calloc(1, sizeof *m);
-    if (!m) {
-        return ERR_NOMEM;
-    }
-    m->cc.ops = &ops;
+    m = (struct muxbed *)*out;
     m->cfg = *cfg;
     m->target = (double)cfg->start_rate;
     m->growth = GROWTH_FIRST;
@@ -387,13 +382,7 @@ int cc_muxbed_new(struct cc **out, const struct cc_config *cfg, ns_t now)
     path_meter_init(&m->meter);
     probe_controller_init(&m->probes, cfg->start_rate, cfg->max_rate, now);
     probe_estimator_init(&m->clusters);
-    *out = &m->cc;
     return 0;
-}
-
-static void muxbed_free(struct cc *c)
-{
-    free(c);
 }
 
 static void on_sent(struct cc *c, int32_t bytes, ns_t now)
@@ -458,7 +447,6 @@ static void state(const struct cc *c, struct cc_state *out)
 }
 
 static const struct cc_ops ops = {
-    .free = muxbed_free,
     .on_sent = on_sent,
     .on_feedback = on_feedback,
     .target = target,

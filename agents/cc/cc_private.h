@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How a controller implements cc.h: it embeds struct cc first and fills in ops. */
+/* How a controller implements cc.h: it embeds struct cc first and is made by cc_make. */
 #ifndef AGENTS_CC_CC_PRIVATE_H
 #define AGENTS_CC_CC_PRIVATE_H
 
 #include "agents/cc/cc.h"
 
 struct cc_ops {
-    void (*free)(struct cc *c);
     void (*on_sent)(struct cc *c, int32_t bytes, ns_t now);
     void (*on_feedback)(struct cc *c, const struct cc_packet *packets, size_t n, ns_t rtt,
                         ns_t now);
@@ -21,5 +20,9 @@ struct cc_ops {
 struct cc {
     const struct cc_ops *ops;
 };
+
+/* A controller of size bytes that begins with a struct cc, all zero but for ops; cc_free frees it.
+ * Returns 0, ERR_NOMEM, or ERR_CONFIG when cfg is none. */
+int cc_make(struct cc **out, size_t size, const struct cc_ops *ops, const struct cc_config *cfg);
 
 #endif

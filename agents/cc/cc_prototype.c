@@ -2,12 +2,10 @@
 /* Google congestion control as the prototype of the multiplexing paper runs it (its Go package of
  * April 2026), weaknesses included: no probes, no detection of an application-limited source, a
  * threshold that does not adapt, and an increase that is capped below the present rate. */
-#include "agents/base/err.h"
 #include "agents/cc/cc.h"
 #include "agents/cc/cc_private.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #define UPDATE_INTERVAL (20 * NS_PER_MS)
 
@@ -315,28 +313,19 @@ static void update(struct prototype *p, ns_t now)
 int cc_prototype_new(struct cc **out, const struct cc_config *cfg, ns_t now)
 {
     struct prototype *p;
+    int rv = cc_make(out, sizeof *p, &ops, cfg);
 
     (void)now;
-    if (cfg->min_rate <= 0 || cfg->start_rate < cfg->min_rate || cfg->max_rate < cfg->start_rate) {
-        return ERR_CONFIG;
+    if (rv) {
+        return rv;
     }
-    p = calloc(1, sizeof *p);
-    if (!p) {
-        return ERR_NOMEM;
-    }
-    p->cc.ops = &ops;
+    p = (struct prototype *)*out;
     p->cfg = *cfg;
     p->target = cfg->start_rate;
     p->delay_target = p->loss_target = (double)cfg->start_rate;
     p->state = CC_STATE_HOLD;
     p->updated = p->detector.overuse_since = NS_NEVER;
-    *out = &p->cc;
     return 0;
-}
-
-static void prototype_free(struct cc *c)
-{
-    free(c);
 }
 
 static void on_sent(struct cc *c, int32_t bytes, ns_t now)
@@ -407,7 +396,6 @@ static void state(const struct cc *c, struct cc_state *out)
 }
 
 static const struct cc_ops ops = {
-    .free = prototype_free,
     .on_sent = on_sent,
     .on_feedback = on_feedback,
     .target = target,
