@@ -17,6 +17,8 @@ export LC_ALL=C
 PARSERS='
 agents/quic/quic_rx_fuzz        agents/quic/quic_rx.c agents/quic/quic_data_rx.c
 agents/webrtc/webrtc_media_fuzz agents/webrtc/webrtc_media_rx.c agents/webrtc/webrtc_media_rtcp.c
+agents/media/frame_trace_fuzz   agents/media/frame_trace.c agents/base/text_reader.c
+testbed/scenario/rate_trace_fuzz testbed/scenario/rate_trace.c agents/base/text_reader.c
 analysis/ingest/capture_fuzz    analysis/ingest/capture.c analysis/ingest/udp.c
 testbed/scenario/scenario_fuzz  testbed/scenario/scenario_read.c testbed/scenario/scenario_yaml.c testbed/scenario/scenario_grid.c testbed/scenario/scenario_expect.c testbed/scenario/scenario_rates.c
 '

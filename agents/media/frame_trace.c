@@ -2,11 +2,10 @@
 #include "agents/media/frame_trace.h"
 
 #include "agents/base/err.h"
+#include "agents/base/text_reader.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,54 +20,14 @@
 
 struct reader {
     struct frame_trace *t;
-    const char *pos, *end, *line;
-    size_t line_number;
+    struct text_reader in;
     size_t count; /* frames of the rate being read */
     size_t used, room;
-    char *message;
-    size_t message_len;
 };
-
-static int __attribute__((format(printf, 3, 4)))
-refuse(struct reader *r, const char *at, const char *format, ...)
-{
-    int used = snprintf(r->message, r->message_len, "%zu:%zu: ", r->line_number,
-                        (size_t)(at - r->line) + 1);
-    va_list args;
-
-    if (used > 0 && (size_t)used < r->message_len) {
-        va_start(args, format);
-        vsnprintf(r->message + used, r->message_len - (size_t)used, format, args);
-        va_end(args);
-    }
-    return ERR_MALFORMED;
-}
 
 static bool is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r';
-}
-
-/* Goes to the next line that says something and leaves pos at its first word; false at the end. */
-static bool next_line(struct reader *r, bool first)
-{
-    for (;; first = false) {
-        if (!first) {
-            const char *eol = memchr(r->pos, '\n', (size_t)(r->end - r->pos));
-            if (!eol) {
-                r->pos = r->end;
-                return false;
-            }
-            r->pos = r->line = eol + 1;
-            r->line_number++;
-        }
-        while (r->pos < r->end && is_blank(*r->pos)) {
-            r->pos++;
-        }
-        if (r->pos < r->end && *r->pos != '\n' && *r->pos != '#') {
-            return true;
-        }
-    }
 }
 
 /* Takes a word off the line if it is the one wanted. */
@@ -76,36 +35,34 @@ static bool take_word(struct reader *r, const char *word)
 {
     size_t len = strlen(word);
 
-    if ((size_t)(r->end - r->pos) <= len || memcmp(r->pos, word, len) != 0 ||
-        !is_blank(r->pos[len])) {
+    if ((size_t)(r->in.end - r->in.pos) <= len || memcmp(r->in.pos, word, len) != 0 ||
+        !is_blank(r->in.pos[len])) {
         return false;
     }
-    r->pos += len;
-    while (r->pos < r->end && is_blank(*r->pos)) {
-        r->pos++;
-    }
+    r->in.pos += len;
+    text_reader_skip_blanks(&r->in);
     return true;
 }
 
 /* A whole number up to max that ends its line. */
 static int take_number(struct reader *r, const char *what, int64_t max, int64_t *out)
 {
-    const char *p = r->pos;
+    const char *p = r->in.pos;
     int64_t v = 0;
 
-    while (p < r->end && *p >= '0' && *p <= '9' && v <= max) {
+    while (p < r->in.end && *p >= '0' && *p <= '9' && v <= max) {
         v = v * 10 + (*p++ - '0');
     }
-    if (p == r->pos || v < 1 || v > max) {
-        return refuse(r, r->pos, "expected %s; allowed: 1 to %" PRId64, what, max);
+    if (p == r->in.pos || v < 1 || v > max) {
+        return text_reader_refuse(&r->in, r->in.pos, "expected %s; allowed: 1 to %" PRId64, what,
+                                  max);
     }
-    while (p < r->end && is_blank(*p)) {
-        p++;
+    r->in.pos = p;
+    text_reader_skip_blanks(&r->in);
+    if (!text_reader_at_line_end(&r->in)) {
+        return text_reader_refuse(&r->in, r->in.pos,
+                                  "expected the end of the line; allowed is one number in it");
     }
-    if (p < r->end && *p != '\n' && *p != '#') {
-        return refuse(r, p, "expected the end of the line; allowed is one number in it");
-    }
-    r->pos = p;
     *out = v;
     return 0;
 }
@@ -115,15 +72,15 @@ static int read_header(struct reader *r)
     int64_t version;
     int rc;
 
-    if (!next_line(r, true) || !take_word(r, "muxbed-trace")) {
-        return refuse(r, r->pos, "expected \"muxbed-trace %d\"", VERSION);
+    if (!text_reader_next_line(&r->in, true) || !take_word(r, "muxbed-trace")) {
+        return text_reader_refuse(&r->in, r->in.pos, "expected \"muxbed-trace %d\"", VERSION);
     }
     rc = take_number(r, "the version of the format", VERSION, &version);
     if (rc) {
         return rc;
     }
-    if (!next_line(r, false) || !take_word(r, "fps")) {
-        return refuse(r, r->pos, "expected \"fps N\"");
+    if (!text_reader_next_line(&r->in, false) || !take_word(r, "fps")) {
+        return text_reader_refuse(&r->in, r->in.pos, "expected \"fps N\"");
     }
     return take_number(r, "frames per second", FPS_MAX, &r->t->fps);
 }
@@ -134,19 +91,20 @@ static int end_rate(struct reader *r)
     struct frame_trace *t = r->t;
 
     if (t->rates == 0) {
-        return refuse(r, r->pos, "expected \"rate N\", bit/s");
+        return text_reader_refuse(&r->in, r->in.pos, "expected \"rate N\", bit/s");
     }
     if (r->count == 0) {
-        return refuse(r, r->pos, "rate %" PRId64 " has no frames; allowed: 1 to %d",
-                      t->rate[t->rates - 1], FRAME_TRACE_FRAMES_MAX);
+        return text_reader_refuse(&r->in, r->in.pos,
+                                  "rate %" PRId64 " has no frames; allowed: 1 to %d",
+                                  t->rate[t->rates - 1], FRAME_TRACE_FRAMES_MAX);
     }
     if (t->rates == 1) {
         t->frames = r->count;
     } else if (r->count != t->frames) {
-        return refuse(r, r->pos,
-                      "rate %" PRId64 " has %zu frames; allowed are as many as the "
-                      "first rate has, %zu",
-                      t->rate[t->rates - 1], r->count, t->frames);
+        return text_reader_refuse(&r->in, r->in.pos,
+                                  "rate %" PRId64 " has %zu frames; allowed are as many as the "
+                                  "first rate has, %zu",
+                                  t->rate[t->rates - 1], r->count, t->frames);
     }
     return 0;
 }
@@ -154,7 +112,7 @@ static int end_rate(struct reader *r)
 static int begin_rate(struct reader *r)
 {
     struct frame_trace *t = r->t;
-    const char *at = r->pos;
+    const char *at = r->in.pos;
     int64_t rate;
     int rc = t->rates ? end_rate(r) : 0;
 
@@ -163,11 +121,13 @@ static int begin_rate(struct reader *r)
         return rc;
     }
     if (t->rates == FRAME_TRACE_RATES_MAX) {
-        return refuse(r, at, "one rate too many; allowed are %d", FRAME_TRACE_RATES_MAX);
+        return text_reader_refuse(&r->in, at, "one rate too many; allowed are %d",
+                                  FRAME_TRACE_RATES_MAX);
     }
     if (t->rates && rate <= t->rate[t->rates - 1]) {
-        return refuse(r, at, "the rate is not above the one before; allowed: more than %" PRId64,
-                      t->rate[t->rates - 1]);
+        return text_reader_refuse(
+            &r->in, at, "the rate is not above the one before; allowed: more than %" PRId64,
+            t->rate[t->rates - 1]);
     }
     t->rate[t->rates++] = rate;
     r->count = 0;
@@ -183,7 +143,8 @@ static int add_frame(struct reader *r)
         return end_rate(r);
     }
     if (r->count == FRAME_TRACE_FRAMES_MAX) {
-        return refuse(r, r->pos, "one frame too many; allowed are %d", FRAME_TRACE_FRAMES_MAX);
+        return text_reader_refuse(&r->in, r->in.pos, "one frame too many; allowed are %d",
+                                  FRAME_TRACE_FRAMES_MAX);
     }
     rc = take_number(r, "the bytes of a frame, or \"rate N\"", (int64_t)BYTES_MAX, &bytes);
     if (rc) {
@@ -207,7 +168,7 @@ static int read_all(struct reader *r)
 {
     int rc = read_header(r);
 
-    while (rc == 0 && next_line(r, false)) {
+    while (rc == 0 && text_reader_next_line(&r->in, false)) {
         rc = take_word(r, "rate") ? begin_rate(r) : add_frame(r);
     }
     return rc ? rc : end_rate(r);
@@ -216,14 +177,8 @@ static int read_all(struct reader *r)
 int frame_trace_parse(struct frame_trace **out, const char *text, size_t len, char *message,
                       size_t message_len)
 {
-    const char *start = len ? text : "";
     struct reader r = {.t = calloc(1, sizeof *r.t),
-                       .pos = start,
-                       .end = start + len,
-                       .line = start,
-                       .line_number = 1,
-                       .message = message,
-                       .message_len = message_len};
+                       .in = text_reader_init(text, len, message, message_len)};
     int rc;
 
     *out = NULL;
@@ -231,7 +186,7 @@ int frame_trace_parse(struct frame_trace **out, const char *text, size_t len, ch
         return ERR_NOMEM;
     }
     rc = len > FRAME_TRACE_TEXT_MAX
-             ? refuse(&r, r.pos, "longer than %d bytes", FRAME_TRACE_TEXT_MAX)
+             ? text_reader_refuse(&r.in, r.in.pos, "longer than %d bytes", FRAME_TRACE_TEXT_MAX)
              : read_all(&r);
     if (rc) {
         frame_trace_free(r.t);

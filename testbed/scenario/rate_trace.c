@@ -2,10 +2,9 @@
 #include "testbed/scenario/rate_trace.h"
 
 #include "agents/base/err.h"
+#include "agents/base/text_reader.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,79 +17,31 @@
 
 struct reader {
     struct rate_trace *t;
-    const char *pos, *end, *line;
-    size_t line_number, room;
+    struct text_reader in;
+    size_t room;
     ns_t step;
     ns_t last; /* time of the line before */
-    char *message;
-    size_t message_len;
 };
-
-static int __attribute__((format(printf, 3, 4)))
-refuse(struct reader *r, const char *at, const char *format, ...)
-{
-    int used = snprintf(r->message, r->message_len, "%zu:%zu: ", r->line_number,
-                        (size_t)(at - r->line) + 1);
-    va_list args;
-
-    if (used > 0 && (size_t)used < r->message_len) {
-        va_start(args, format);
-        vsnprintf(r->message + used, r->message_len - (size_t)used, format, args);
-        va_end(args);
-    }
-    return ERR_MALFORMED;
-}
-
-static void skip_blanks(struct reader *r)
-{
-    while (r->pos < r->end && (*r->pos == ' ' || *r->pos == '\t' || *r->pos == '\r')) {
-        r->pos++;
-    }
-}
-
-static bool at_line_end(const struct reader *r)
-{
-    return r->pos == r->end || *r->pos == '\n' || *r->pos == '#';
-}
-
-/* Goes to the next line that says something and leaves pos at its first word; false at the end. */
-static bool next_line(struct reader *r, bool first)
-{
-    for (;; first = false) {
-        if (!first) {
-            const char *eol = memchr(r->pos, '\n', (size_t)(r->end - r->pos));
-
-            if (!eol) {
-                r->pos = r->end;
-                return false;
-            }
-            r->pos = r->line = eol + 1;
-            r->line_number++;
-        }
-        skip_blanks(r);
-        if (!at_line_end(r)) {
-            return true;
-        }
-    }
-}
 
 static int end_line(struct reader *r)
 {
-    skip_blanks(r);
-    return at_line_end(r) ? 0 : refuse(r, r->pos, "expected the end of the line");
+    text_reader_skip_blanks(&r->in);
+    return text_reader_at_line_end(&r->in)
+               ? 0
+               : text_reader_refuse(&r->in, r->in.pos, "expected the end of the line");
 }
 
 /* Digits of a whole number, at most max; what it is called is for the message. */
 static int take_number(struct reader *r, const char *what, int64_t max, int64_t *out)
 {
-    const char *start = r->pos;
+    const char *start = r->in.pos;
     int64_t v = 0;
 
-    while (r->pos < r->end && *r->pos >= '0' && *r->pos <= '9' && v <= max) {
-        v = v * 10 + (*r->pos++ - '0');
+    while (r->in.pos < r->in.end && *r->in.pos >= '0' && *r->in.pos <= '9' && v <= max) {
+        v = v * 10 + (*r->in.pos++ - '0');
     }
-    if (r->pos == start || v > max) {
-        return refuse(r, start, "expected %s; allowed: 0 to %" PRId64, what, max);
+    if (r->in.pos == start || v > max) {
+        return text_reader_refuse(&r->in, start, "expected %s; allowed: 0 to %" PRId64, what, max);
     }
     *out = v;
     return 0;
@@ -99,7 +50,7 @@ static int take_number(struct reader *r, const char *what, int64_t max, int64_t 
 /* Seconds with up to nine decimals. */
 static int take_seconds(struct reader *r, ns_t *out)
 {
-    const char *start = r->pos;
+    const char *start = r->in.pos;
     int64_t seconds, fraction = 0;
     ns_t unit = NS_PER_S;
     int rc = take_number(r, "a time in seconds", SECONDS_MAX, &seconds);
@@ -107,19 +58,20 @@ static int take_seconds(struct reader *r, ns_t *out)
     if (rc) {
         return rc;
     }
-    if (r->pos < r->end && *r->pos == '.') {
-        const char *digits = ++r->pos;
+    if (r->in.pos < r->in.end && *r->in.pos == '.') {
+        const char *digits = ++r->in.pos;
 
-        while (r->pos < r->end && *r->pos >= '0' && *r->pos <= '9' &&
-               r->pos - digits < FRACTION_DIGITS) {
-            fraction = fraction * 10 + (*r->pos++ - '0');
+        while (r->in.pos < r->in.end && *r->in.pos >= '0' && *r->in.pos <= '9' &&
+               r->in.pos - digits < FRACTION_DIGITS) {
+            fraction = fraction * 10 + (*r->in.pos++ - '0');
             unit /= 10;
         }
     }
     *out = seconds * NS_PER_S + fraction * unit;
     return *out <= RATE_TRACE_TIME_MAX
                ? 0
-               : refuse(r, start, "the time is too late; allowed: 0 to %" PRId64, SECONDS_MAX);
+               : text_reader_refuse(&r->in, start, "the time is too late; allowed: 0 to %" PRId64,
+                                    SECONDS_MAX);
 }
 
 /* Room for n steps. */
@@ -148,14 +100,16 @@ static int grow(struct reader *r, size_t n)
 static int check_time(struct reader *r, const char *at, ns_t time)
 {
     if (r->t->schedule.count == 0) {
-        return time == 0 ? 0 : refuse(r, at, "the first time is not 0; allowed: 0");
+        return time == 0 ? 0
+                         : text_reader_refuse(&r->in, at, "the first time is not 0; allowed: 0");
     }
     if (time < r->last + RATE_TRACE_STEP_MIN) {
-        return refuse(r, at,
-                      "the time is not 10 ms after the one before; allowed: %" PRId64 ".%03d or "
-                      "later",
-                      (r->last + RATE_TRACE_STEP_MIN) / NS_PER_S,
-                      (int)((r->last + RATE_TRACE_STEP_MIN) % NS_PER_S / NS_PER_MS));
+        return text_reader_refuse(&r->in, at,
+                                  "the time is not 10 ms after the one before; allowed: %" PRId64
+                                  ".%03d or "
+                                  "later",
+                                  (r->last + RATE_TRACE_STEP_MIN) / NS_PER_S,
+                                  (int)((r->last + RATE_TRACE_STEP_MIN) % NS_PER_S / NS_PER_MS));
     }
     return 0;
 }
@@ -163,7 +117,7 @@ static int check_time(struct reader *r, const char *at, ns_t time)
 static int read_step(struct reader *r)
 {
     struct rate_schedule *s = &r->t->schedule;
-    const char *start = r->pos;
+    const char *start = r->in.pos;
     struct rate_step step;
     int rc = take_seconds(r, &step.at);
 
@@ -171,17 +125,18 @@ static int read_step(struct reader *r)
     if (rc) {
         return rc;
     }
-    skip_blanks(r);
-    if (r->pos == r->end || *r->pos != ',') {
-        return refuse(r, r->pos, "expected a comma and a rate in bit/s");
+    text_reader_skip_blanks(&r->in);
+    if (r->in.pos == r->in.end || *r->in.pos != ',') {
+        return text_reader_refuse(&r->in, r->in.pos, "expected a comma and a rate in bit/s");
     }
-    r->pos++;
-    skip_blanks(r);
-    start = r->pos;
+    r->in.pos++;
+    text_reader_skip_blanks(&r->in);
+    start = r->in.pos;
     rc = take_number(r, "a rate in bit/s", RATE_TRACE_RATE_MAX, &step.rate);
     if (!rc && step.rate < RATE_TRACE_RATE_MIN) {
-        rc = refuse(r, start, "the rate is too low; allowed: %" PRId64 " to %" PRId64,
-                    RATE_TRACE_RATE_MIN, RATE_TRACE_RATE_MAX);
+        rc = text_reader_refuse(&r->in, start,
+                                "the rate is too low; allowed: %" PRId64 " to %" PRId64,
+                                RATE_TRACE_RATE_MIN, RATE_TRACE_RATE_MAX);
     }
     rc = rc ? rc : end_line(r);
     r->last = step.at;
@@ -189,7 +144,8 @@ static int read_step(struct reader *r)
         return rc;
     }
     if (s->count == RATE_TRACE_STEPS_MAX) {
-        return refuse(r, start, "one step too many; allowed are %d", RATE_TRACE_STEPS_MAX);
+        return text_reader_refuse(&r->in, start, "one step too many; allowed are %d",
+                                  RATE_TRACE_STEPS_MAX);
     }
     rc = grow(r, s->count + 1);
     if (!rc) {
@@ -205,7 +161,7 @@ static int read_step(struct reader *r)
 static int read_opportunity(struct reader *r)
 {
     struct rate_schedule *s = &r->t->schedule;
-    const char *start = r->pos;
+    const char *start = r->in.pos;
     int64_t ms;
     size_t i;
     int rc = take_number(r, "a time in ms", MS_MAX, &ms);
@@ -215,13 +171,15 @@ static int read_opportunity(struct reader *r)
         return rc;
     }
     if (ms * NS_PER_MS < r->last) {
-        return refuse(r, start, "the time is before the one above; allowed: %" PRId64 " or later",
-                      r->last / NS_PER_MS);
+        return text_reader_refuse(&r->in, start,
+                                  "the time is before the one above; allowed: %" PRId64 " or later",
+                                  r->last / NS_PER_MS);
     }
     r->last = ms * NS_PER_MS;
     i = ms ? (size_t)((r->last - 1) / r->step) : 0;
     if (i >= RATE_TRACE_STEPS_MAX) {
-        return refuse(r, start, "the trace is longer than %d steps", RATE_TRACE_STEPS_MAX);
+        return text_reader_refuse(&r->in, start, "the trace is longer than %d steps",
+                                  RATE_TRACE_STEPS_MAX);
     }
     rc = grow(r, i + 1);
     for (; !rc && s->count <= i; s->count++) {
@@ -251,7 +209,8 @@ static int counts_to_rates(struct reader *r)
     size_t all = s->count, kept = 0;
 
     if (r->last == 0) {
-        return refuse(r, r->pos, "the trace has no length; allowed: a last time above 0");
+        return text_reader_refuse(&r->in, r->in.pos,
+                                  "the trace has no length; allowed: a last time above 0");
     }
     join_rest(r);
     all = s->count;
@@ -262,9 +221,10 @@ static int counts_to_rates(struct reader *r)
                                  rate < RATE_TRACE_RATE_MIN ? RATE_TRACE_RATE_MIN : (bps_t)rate};
 
         if (rate > RATE_TRACE_RATE_MAX) {
-            return refuse(r, r->pos,
-                          "more opportunities than 10 Gbit/s in the step from %" PRId64 " ms on",
-                          steps[i].at / NS_PER_MS);
+            return text_reader_refuse(&r->in, r->in.pos,
+                                      "more opportunities than 10 Gbit/s in the step from %" PRId64
+                                      " ms on",
+                                      steps[i].at / NS_PER_MS);
         }
         if (!kept || steps[kept - 1].rate != step.rate) {
             steps[kept++] = step;
@@ -277,29 +237,31 @@ static int counts_to_rates(struct reader *r)
 
 static int read_all(struct reader *r)
 {
-    bool any = next_line(r, true);
+    bool any = text_reader_next_line(&r->in, true);
     size_t len = strlen(HEADER);
     int rc = 0;
 
     if (!any) {
-        return refuse(r, r->pos,
-                      "the file is empty; allowed: lines of times in ms, or \"" HEADER
-                      "\" and lines such as 0,5000000");
+        return text_reader_refuse(&r->in, r->in.pos,
+                                  "the file is empty; allowed: lines of times in ms, or \"" HEADER
+                                  "\" and lines such as 0,5000000");
     }
-    if ((size_t)(r->end - r->pos) >= len && !memcmp(r->pos, HEADER, len)) {
-        r->pos += len;
+    if ((size_t)(r->in.end - r->in.pos) >= len && !memcmp(r->in.pos, HEADER, len)) {
+        r->in.pos += len;
         rc = end_line(r);
-        while (!rc && next_line(r, false)) {
+        while (!rc && text_reader_next_line(&r->in, false)) {
             rc = read_step(r);
         }
-        return rc || r->t->schedule.count ? rc
-                                          : refuse(r, r->pos, "there is no step behind the header");
+        return rc || r->t->schedule.count
+                   ? rc
+                   : text_reader_refuse(&r->in, r->in.pos, "there is no step behind the header");
     }
-    if (*r->pos < '0' || *r->pos > '9') {
-        return refuse(r, r->pos, "expected a time in ms or the header \"" HEADER "\"");
+    if (*r->in.pos < '0' || *r->in.pos > '9') {
+        return text_reader_refuse(&r->in, r->in.pos,
+                                  "expected a time in ms or the header \"" HEADER "\"");
     }
     r->t->opportunities = true;
-    for (; !rc && any; any = next_line(r, false)) {
+    for (; !rc && any; any = text_reader_next_line(&r->in, false)) {
         rc = read_opportunity(r);
         if (rc) {
             return rc;
@@ -311,23 +273,18 @@ static int read_all(struct reader *r)
 int rate_trace_parse(struct rate_trace **out, const char *text, size_t len, ns_t step,
                      char *message, size_t message_len)
 {
-    const char *start = len ? text : "";
     struct reader r = {.t = calloc(1, sizeof *r.t),
-                       .pos = start,
-                       .end = start + len,
-                       .line = start,
-                       .line_number = 1,
-                       .step = step,
-                       .message = message,
-                       .message_len = message_len};
+                       .in = text_reader_init(text, len, message, message_len),
+                       .step = step};
     int rc;
 
     *out = NULL;
     if (!r.t) {
         return ERR_NOMEM;
     }
-    rc = len > RATE_TRACE_TEXT_MAX ? refuse(&r, r.pos, "longer than %d bytes", RATE_TRACE_TEXT_MAX)
-                                   : read_all(&r);
+    rc = len > RATE_TRACE_TEXT_MAX
+             ? text_reader_refuse(&r.in, r.in.pos, "longer than %d bytes", RATE_TRACE_TEXT_MAX)
+             : read_all(&r);
     if (rc) {
         rate_trace_free(r.t);
         return rc;
