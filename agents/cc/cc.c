@@ -21,6 +21,17 @@ int cc_make(struct cc **out, size_t size, const struct cc_ops *ops, const struct
     return 0;
 }
 
+bool cc_next_probe(struct probe_controller *p, struct probe_estimator *e, struct cc_probe *out,
+                   ns_t now)
+{
+    probe_controller_start(p, now);
+    if (!probe_controller_next(p, out, now)) {
+        return false;
+    }
+    probe_estimator_expect(e, out);
+    return true;
+}
+
 void cc_free(struct cc *c)
 {
     free(c);

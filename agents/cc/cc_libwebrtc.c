@@ -374,12 +374,7 @@ static bool probe(struct cc *c, struct cc_probe *out, ns_t now)
 {
     struct gcc *g = (struct gcc *)c;
 
-    probe_controller_start(&g->probes, now);
-    if (!probe_controller_next(&g->probes, out, now)) {
-        return false;
-    }
-    probe_estimator_expect(&g->clusters, out);
-    return true;
+    return cc_next_probe(&g->probes, &g->clusters, out, now);
 }
 
 static ns_t deadline(const struct cc *c)

@@ -405,12 +405,7 @@ static bool probe(struct cc *c, struct cc_probe *out, ns_t now)
 {
     struct muxbed *m = (struct muxbed *)c;
 
-    probe_controller_start(&m->probes, now);
-    if (!probe_controller_next(&m->probes, out, now)) {
-        return false;
-    }
-    probe_estimator_expect(&m->clusters, out);
-    return true;
+    return cc_next_probe(&m->probes, &m->clusters, out, now);
 }
 
 static ns_t deadline(const struct cc *c)

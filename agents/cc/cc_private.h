@@ -4,6 +4,8 @@
 #define AGENTS_CC_CC_PRIVATE_H
 
 #include "agents/cc/cc.h"
+#include "agents/cc/probe_controller.h"
+#include "agents/cc/probe_estimator.h"
 
 struct cc_ops {
     void (*on_sent)(struct cc *c, int32_t bytes, ns_t now);
@@ -24,5 +26,9 @@ struct cc {
 /* A controller of size bytes that begins with a struct cc, all zero but for ops; cc_free frees it.
  * Returns 0, ERR_NOMEM, or ERR_CONFIG when cfg is none. */
 int cc_make(struct cc **out, size_t size, const struct cc_ops *ops, const struct cc_config *cfg);
+/* cc_probe of a controller that has both parts: the next cluster, which the estimator is told of.
+ */
+bool cc_next_probe(struct probe_controller *p, struct probe_estimator *e, struct cc_probe *out,
+                   ns_t now);
 
 #endif
