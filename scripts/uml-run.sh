@@ -192,5 +192,5 @@ if [ "$status" = 124 ] || [ "$status" = 137 ]; then
     echo "uml-run: ended after $timeout s" >&2
     exit 124
 fi
-grep -vE '^(Stack:|Call Trace:| [0-9a-f]{8} | \[<)' "$state/console" | tail -n 12 >&2 || true
+sed -E '/^(Stack:|Call Trace:| [0-9a-f]{8} | \[<)/d' "$state/console" | tail -n 12 >&2
 die "user-mode Linux ended with status $status before the command did; above what it said last"

@@ -44,21 +44,31 @@ static void need_wire(void)
     }
 }
 
-static void test_a_real_link(void **state)
+/* Certifies the first path of a scenario over the wire. */
+static void check_wire(struct run_check_result *r, const char *text)
 {
-    struct plan *plan = parse(scenario);
-    char dir[256];
-    struct run_check_result r;
     struct message m = {0};
     struct run_check k;
+    struct plan *plan;
+    char dir[256];
 
-    (void)state;
     need_wire();
+    plan = parse(text);
     run_process_temp_dir(dir, sizeof dir);
     assert_int_equal(run_check_start(&k, &plan->runs[0], RUN_LINK_WIRE, dir, &m), 0);
-    if (run_check_finish(&k, &r, &m)) {
+    if (run_check_finish(&k, r, &m)) {
         fail_msg("%s", m.text);
     }
+    run_process_remove_dir(dir);
+    plan_free(plan);
+}
+
+static void test_a_real_link(void **state)
+{
+    struct run_check_result r;
+
+    (void)state;
+    check_wire(&r, scenario);
     for (int i = 0; i < CERTIFICATE_DIRECTIONS; i++) {
         const struct certificate_figures *f = &r.certificate.measured[i];
 
@@ -72,31 +82,18 @@ static void test_a_real_link(void **state)
     print_message("delay %.3f ms, rate %.3f Mbit/s, attempts %d\n",
                   ns_to_ms(r.certificate.measured[0].delay_p50),
                   (double)r.certificate.measured[0].rate / 1e6, r.certificate.attempts);
-    run_process_remove_dir(dir);
-    plan_free(plan);
 }
 
 /* No host makes 10 Gbit/s in user space: this must not be called a link of that rate. */
 static void test_a_link_that_is_too_fast(void **state)
 {
-    struct plan *plan = parse(fast);
-    char dir[256];
     struct run_check_result r;
-    struct message m = {0};
-    struct run_check k;
 
     (void)state;
-    need_wire();
-    run_process_temp_dir(dir, sizeof dir);
-    assert_int_equal(run_check_start(&k, &plan->runs[0], RUN_LINK_WIRE, dir, &m), 0);
-    if (run_check_finish(&k, &r, &m)) {
-        fail_msg("%s", m.text);
-    }
+    check_wire(&r, fast);
     assert_true(r.certificate.failure_count > 0);
     assert_int_equal(r.certificate.attempts, CERTIFY_ATTEMPTS);
     print_message("%s: %s\n", r.certificate.failures[0].reason, r.certificate.failures[0].detail);
-    run_process_remove_dir(dir);
-    plan_free(plan);
 }
 
 static void test_selfcheck(void **state)
