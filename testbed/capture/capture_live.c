@@ -10,8 +10,8 @@
 #include <string.h>
 
 #define SNAPLEN 65535
-#define BUFFER_BYTES (64 * 1024 * 1024)
-#define BUFFER_BYTES_MIN (4 * 1024 * 1024)
+/* The kernel hands over whole blocks and keeps parts of one for the timeout below. */
+#define BUFFER_BYTES_MIN (1024 * 1024)
 #define BLOCK_TIMEOUT_MS 50 /* the kernel hands over a part-filled block after so long */
 #define FILE_BUFFER_BYTES (1024 * 1024)
 #define READ_MAX 4096
@@ -39,12 +39,13 @@ static int set_options(pcap_t *p, int buffer_bytes)
     return rc ? rc : pcap_set_tstamp_precision(p, PCAP_TSTAMP_PRECISION_NANO);
 }
 
-/* With as large a buffer as the kernel grants. */
-static int activate(struct capture_live *c, const char *iface, struct message *m)
+/* With as large a buffer as the kernel grants, up to what is asked for. */
+static int activate(struct capture_live *c, const char *iface, size_t buffer_bytes,
+                    struct message *m)
 {
     char text[PCAP_ERRBUF_SIZE];
 
-    for (int bytes = BUFFER_BYTES;; bytes /= 2) {
+    for (int bytes = (int)buffer_bytes;; bytes /= 2) {
         int rc;
 
         c->pcap = pcap_create(iface, text);
@@ -106,7 +107,7 @@ int capture_live_open(struct capture_live **out, const struct capture_live_confi
         return message_set(m, ERR_NOMEM, "out of memory");
     }
     c->frame_max = cfg->frame_max;
-    rc = activate(c, cfg->iface, m);
+    rc = activate(c, cfg->iface, cfg->buffer_bytes, m);
     rc = rc ? rc : set_filter(c, cfg, m);
     if (!rc && (pcap_datalink(c->pcap) != DLT_EN10MB || pcap_setnonblock(c->pcap, 1, text))) {
         rc = message_set(m, ERR_OS, "capture on %s: not an Ethernet interface", cfg->iface);

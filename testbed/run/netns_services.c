@@ -18,6 +18,9 @@
 #define DRAIN_IDLE_MARGIN (150 * NS_PER_MS)
 #define DRAIN_GRACE (10 * NS_PER_S)
 #define DRAIN_STOP 'd'
+#define CAPTURE_PAUSE_MAX (3 * NS_PER_S)
+#define CAPTURE_BYTES_MIN (4 * 1024 * 1024)
+#define CAPTURE_BYTES_MAX (64 * 1024 * 1024)
 #define FRAME_MAX (TOPOLOGY_MTU + RATE_ETHERNET_OVERHEAD_BYTES)
 
 int netns_run_path(struct netns_run *r, char *path, const char *name, const char *suffix)
@@ -165,11 +168,25 @@ static struct topology slowest(const struct netns_run *r)
     return t;
 }
 
+/* For as long as a capture may have to wait for the disk; twice, since a sender may offer more than
+ * the bottleneck takes. */
+static size_t capture_bytes(const struct scenario *s)
+{
+    int64_t bytes = 2 * rate_bytes(scenario_rate_max(s), CAPTURE_PAUSE_MAX);
+
+    return (size_t)(bytes < CAPTURE_BYTES_MIN   ? CAPTURE_BYTES_MIN
+                    : bytes > CAPTURE_BYTES_MAX ? CAPTURE_BYTES_MAX
+                                                : bytes);
+}
+
 static int open_capture(struct capturing *c, struct netns_run *r, int side)
 {
     char path[NETNS_RUN_PATH_MAX], filter[32];
-    struct capture_live_config cfg = {
-        .iface = "lan", .filter = filter, .path = path, .frame_max = FRAME_MAX};
+    struct capture_live_config cfg = {.iface = "lan",
+                                      .filter = filter,
+                                      .path = path,
+                                      .frame_max = FRAME_MAX,
+                                      .buffer_bytes = capture_bytes(&r->run->scenario)};
 
     if (netns_exec_wanted(r)) {
         snprintf(filter, sizeof filter, "ip"); /* whatever the commands send each other */
