@@ -13,10 +13,11 @@ agents/rtp/*          agents/base/*
 agents/media/*        agents/base/* agents/record/* agents/rtp/*
 agents/cc/*           agents/base/*
 agents/tls/*          agents/base/*
-agents/quic/*         agents/tls/* agents/base/* agents/record/* agents/rtp/* agents/media/* agents/cc/* agents/agent*.h
+agents/play/*         agents/base/* agents/record/*
+agents/quic/*         agents/tls/* agents/base/* agents/record/* agents/rtp/* agents/media/* agents/cc/* agents/play/* agents/agent*.h
 agents/webrtc/*       agents/tls/* agents/base/* agents/record/* agents/rtp/* agents/media/* agents/cc/* agents/agent*.h
 agents/io/*           agents/*
-agents/*.h            agents/base/* agents/record/* agents/rtp/* agents/media/* agents/cc/* agents/agent*.h
+agents/*.h            agents/base/* agents/record/* agents/rtp/* agents/media/* agents/cc/* agents/play/* agents/agent*.h
 agents/*.c            agents/*
 testbed/scenario/*    agents/base/* agents/agent_config.h agents/media/frame_trace.h
 testbed/topology/*    agents/base/* testbed/scenario/* testbed/link/impair.h

@@ -76,6 +76,30 @@ const struct record_schema record_schemas[RECORD_KINDS] = {
                          "after the change, which was due at time_ns",
                          0,
                          {"time_ns", "rate_bps", "queue_bytes", "begin_ns", "end_ns"}},
+    [RECORD_PLAY] = {"play",
+                     "a play of a music player is over (outcome: 0 heard to its end, 1 skipped, 2 "
+                     "failed, 3 cut by the end of the run; reason: 0 none, 1 timeout, 2 no "
+                     "connection, 3 connection ended, 4 refused, 5 short, 6 not the track's "
+                     "bytes); start is empty when there was no sound",
+                     0,
+                     {"time_ns", "player", "play", "bit_rate_bps", "length_ns", "click_ns",
+                      "start_ns", "played_ns", "stutters", "stutter_ns", "bytes", "download_ns",
+                      "requests", "retries", "outcome", "reason"}},
+    [RECORD_STUTTER] = {"stutter",
+                        "a music player's buffer ran dry, at time_ns",
+                        0,
+                        {"time_ns", "player", "play", "position_ns", "duration_ns"}},
+    [RECORD_FETCH] = {"fetch",
+                      "a range request of a music player is over (reason as in play; when the "
+                      "player gave it up with the play, the play's)",
+                      0,
+                      {"time_ns", "player", "play", "request", "asked_ns", "first_byte_ns", "bytes",
+                       "reason"}},
+    [RECORD_BUFFER] = {"buffer",
+                       "what lies ready in a music player, once a second (state: 1 loads, 2 plays, "
+                       "3 stutters)",
+                       0,
+                       {"time_ns", "player", "play", "state", "ready_ns", "received_bytes"}},
     [RECORD_EVENT] = {"event", "something that happens once or rarely", 1, {"time_ns", "value"}},
     [RECORD_COUNTER] = {"counter", "final value of a named counter", 1, {"value"}},
 };
