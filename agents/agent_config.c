@@ -77,6 +77,10 @@ static const struct key keys[] = {
     {"media.start", KEY_TIME, AT(media_start), "0", 0, TIME_MAX, .help = "first frame"},
     {"media.stop", KEY_TIME, AT(media_stop), "never", 0, TIME_MAX, .never = true,
      .help = "no frame from then on"},
+    {"media.pause", KEY_TIME, AT(media_pause), "never", 0, TIME_MAX, .never = true,
+     .help = "no frame from then on, but audio"},
+    {"media.resume", KEY_TIME, AT(media_resume), "never", 0, TIME_MAX, .never = true,
+     .help = "frames again after media.pause, a key frame first"},
     {"media.encoder", KEY_ENUM, AT(encoder), "statistical",
      .words = {"statistical", "constant", "trace"},
      .help = "frame sizes: RFC 8593 5.2, all alike, or RFC 8593 6 (needs a trace file)"},
@@ -101,6 +105,10 @@ static const struct key keys[] = {
      .help = "a frame complete later than this after the earliest possible is late"},
     {"media.deadline", KEY_TIME, AT(media_deadline), "200000000", 1, TIME_MAX, .never = true,
      .help = "what of a frame has not left so long after its capture is given up"},
+    {"audio.rate", KEY_RATE, AT(audio_rate), "0", 1000, 1000000, .zero = true,
+     .help = "of the media flow's audio, its RTP payload alone; 0: none"},
+    {"audio.interval", KEY_TIME, AT(audio_interval), "20000000", NS_PER_MS, NS_PER_S,
+     .help = "from one packet of audio to the next"},
     {"quic.mapping", KEY_ENUM, AT(mapping), "datagram",
      .words = {"datagram", "stream-per-packet", "stream-per-frame"},
      .help = "how RTP packets travel (RTP over QUIC)"},
@@ -113,6 +121,10 @@ static const struct key keys[] = {
     {"preset", KEY_ENUM, AT(preset), "libwebrtc",
      .words = {"libwebrtc", "prototype", "reno", "cubic", "bbr", "muxbed"},
      .help = "rate control of the sender; the receiver acknowledges as it needs"},
+    {"priority", KEY_COUNT, AT(priority), "1", 1, AGENT_PRIORITY_MAX,
+     .help = "preset libwebrtc: weight of the rate against other calls' at a bottleneck"},
+    {"ecn", KEY_ENUM, AT(ecn), "off", .words = {"off", "classic", "l4s"},
+     .help = "explicit congestion notification: none, ECT(0) (RFC 3168), or ECT(1) (RFC 9331)"},
     {"share-ppm", KEY_COUNT, AT(share_ppm), "500000", 0, 1000000,
      .help = "media's part of the estimate while data is active"},
     {"pacing-ppm", KEY_COUNT, AT(pacing_ppm), "2500000", 1000000, 10000000,
@@ -428,6 +440,23 @@ static int check_steps(const struct agent_config *c, char *message, size_t len)
 
 static const char *const groups[AGENT_CHANNELS_MAX] = {"data", "data2", "data3", "data4"};
 
+static int check_call(const struct agent_config *c, char *message, size_t len)
+{
+    if (c->media && c->media_stop <= c->media_start)
+        return fail(message, len, "media.stop is not after media.start");
+    if (c->media_resume != NS_NEVER && c->media_resume <= c->media_pause)
+        return fail(message, len, "media.resume is not after media.pause");
+    if (c->audio_rate && rate_bytes(c->audio_rate, c->audio_interval) > AGENT_AUDIO_BYTES_MAX)
+        return fail(message, len,
+                    "audio.rate makes packets of more than %d bytes every audio.interval",
+                    AGENT_AUDIO_BYTES_MAX);
+    if (c->audio_rate && rate_bytes(c->audio_rate, c->audio_interval) < 1)
+        return fail(message, len, "audio.rate makes less than a byte every audio.interval");
+    if (c->priority != 1 && c->preset != AGENT_PRESET_LIBWEBRTC)
+        return fail(message, len, "priority: only the preset libwebrtc has other weights than 1");
+    return 0;
+}
+
 /* What only one of the stacks can do. */
 static int check_stack(const struct agent_config *c, char *message, size_t len)
 {
@@ -466,8 +495,8 @@ int agent_config_check(const struct agent_config *c, char *message, size_t len)
         return fail(message, len,
                     "media.start-rate is not between media.min-rate and "
                     "media.max-rate");
-    if (c->media && c->media_stop <= c->media_start)
-        return fail(message, len, "media.stop is not after media.start");
+    if (check_call(c, message, len))
+        return ERR_CONFIG;
     for (size_t i = 0; i < AGENT_CHANNELS_MAX; i++) {
         const struct agent_channel *d = &c->channels[i];
 

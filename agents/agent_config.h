@@ -38,6 +38,10 @@ enum agent_preset {
     AGENT_PRESET_MUXBED,
 };
 
+/* What the IP header of what is sent says (RFC 3168): nothing, ECT(0), or ECT(1) of low-latency
+ * flows (RFC 9331). */
+enum agent_ecn { AGENT_ECN_OFF, AGENT_ECN_CLASSIC, AGENT_ECN_L4S };
+
 /* What may change while an agent runs. */
 enum agent_step_key {
     AGENT_STEP_SHARE,    /* share_ppm */
@@ -51,6 +55,10 @@ enum agent_step_key {
 /* An acknowledgement covers up to 8 packets. With room for fewer timestamps than that the rate
  * control starves: it never learns of the rest. Twice as many also make up for lost ones. */
 #define AGENT_TIMESTAMPS_PER_ACK_MIN 16
+
+#define AGENT_PRIORITY_MAX 16
+/* Of one packet of audio, so that it fits into one datagram of either stack. */
+#define AGENT_AUDIO_BYTES_MAX 1000
 
 /* From run time at on, the field of key has that value. */
 struct agent_step {
@@ -82,6 +90,7 @@ struct agent_config {
     /* media flow, sender to receiver */
     int64_t media; /* 0 or 1 */
     ns_t media_start, media_stop;
+    ns_t media_pause, media_resume; /* no frame from pause until resume; NS_NEVER: none, no end */
     int64_t encoder, fps;
     int64_t size_noise_ppm, interval_noise_ppm; /* of the statistical encoder */
     bps_t min_rate, max_rate, start_rate;
@@ -91,6 +100,9 @@ struct agent_config {
     int64_t mapping;
     ns_t playout_delay;  /* a frame completed later than this after the earliest possible is late */
     ns_t media_deadline; /* what of a frame has not left so long after its capture is given up */
+    /* audio of the media flow: constant, on a source of its own, from media_start to media_stop */
+    bps_t audio_rate;    /* of RTP payload; 0: none; both ends need the same */
+    ns_t audio_interval; /* from packet to packet */
 
     /* data flows, sender to receiver; the first one's fields also have names of their own, since
      * most runs have no other */
@@ -105,6 +117,8 @@ struct agent_config {
 
     /* shared by both flows */
     int64_t preset;     /* enum agent_preset; both ends need the same, for their ACKs */
+    int64_t priority;   /* weight of the rate against other calls', 1 to AGENT_PRIORITY_MAX */
+    int64_t ecn;        /* enum agent_ecn; both ends need the same */
     int64_t share_ppm;  /* media's part of the estimate while data is active */
     int64_t pacing_ppm; /* pacing rate over estimate while only media is active */
     int64_t rtcp;       /* enum agent_switch: RTCP reports beside RTP over QUIC, at both ends */

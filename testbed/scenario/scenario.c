@@ -167,6 +167,10 @@ struct agent_config scenario_agent_config(const struct scenario *s, int64_t role
     c.media = s->media;
     c.media_start = s->media_start;
     c.media_stop = s->media_stop;
+    c.media_pause = s->media_pause;
+    c.media_resume = s->media_resume;
+    c.audio_rate = s->media && s->audio_rate != NS_NEVER ? s->audio_rate : 0;
+    c.audio_interval = s->audio_interval;
     c.encoder = s->encoder;
     c.fps = s->media_fps;
     c.size_noise_ppm = s->media_size_noise_ppm;
@@ -189,6 +193,8 @@ struct agent_config scenario_agent_config(const struct scenario *s, int64_t role
             c.channels[i].bytes = bytes;
     }
     c.preset = s->preset;
+    c.priority = s->priority;
+    c.ecn = s->ecn;
     c.share_ppm = s->share_ppm;
     c.pacing_ppm = s->pacing_ppm;
     c.rtcp = s->rtcp;

@@ -60,6 +60,7 @@ struct scenario {
 
     int64_t stack; /* enum agent_stack, or SCENARIO_STACK_EXEC */
     int64_t preset, mapping, encoder;
+    int64_t priority, ecn; /* the latter enum agent_ecn */
     int64_t share_ppm, pacing_ppm;
     int64_t udp_payload_bytes;
     int64_t rtcp; /* enum agent_switch */
@@ -78,6 +79,9 @@ struct scenario {
     /* flows: at most one of media and AGENT_CHANNELS_MAX of data, sender to receiver */
     bool media;
     ns_t media_start, media_stop;
+    ns_t media_pause, media_resume; /* NS_NEVER: no pause, no end of it */
+    bps_t audio_rate;               /* NS_NEVER: no audio */
+    ns_t audio_interval;
     int64_t media_fps;
     int64_t media_size_noise_ppm, media_interval_noise_ppm;
     char media_trace[SCENARIO_TEXT_MAX + 1]; /* file, relative to the scenario's */

@@ -111,6 +111,36 @@ static void check_media(const struct scenario *s, scenario_check_report *report,
         report(ctx, "media.start", "duration", "media.start is not before the end of the run");
 }
 
+static void check_audio(const struct scenario *s, scenario_check_report *report, void *ctx)
+{
+    int64_t bytes;
+
+    if (s->audio_rate == NS_NEVER)
+        return;
+    if (!s->media) {
+        report(ctx, "audio.rate", "flows",
+               "audio.rate is the media flow's, which there is none of; allowed with a flow of "
+               "kind media");
+        return;
+    }
+    bytes = rate_bytes(s->audio_rate, s->audio_interval);
+    if (bytes < 1 || bytes > AGENT_AUDIO_BYTES_MAX)
+        report(ctx, "audio.rate", "audio.interval",
+               "audio.rate makes packets of audio that are none or too large; allowed: 1 to 1000 "
+               "bytes every audio.interval");
+}
+
+static void check_call(const struct scenario *s, scenario_check_report *report, void *ctx)
+{
+    if (s->media && s->media_resume != NS_NEVER && s->media_resume <= s->media_pause)
+        report(ctx, "media.resume", "media.pause",
+               "media.resume is not after media.pause; allowed: a later time, or never");
+    if (s->priority != 1 && s->preset != AGENT_PRESET_LIBWEBRTC)
+        report(ctx, "priority", "preset",
+               "priority is a weight of preset libwebrtc; allowed with other presets: 1");
+    check_audio(s, report, ctx);
+}
+
 /* One complaint about data flow i: its group and key, what else to look at, and the rest of the
  * message behind the key's name. other begins with a dot when it is a key of the same group. */
 struct complaint {
@@ -218,6 +248,7 @@ void scenario_check(const struct scenario *s, scenario_check_report *report, voi
     scenario_check_impairments(s, report, ctx);
     if (s->media)
         check_media(s, report, ctx);
+    check_call(s, report, ctx);
     for (size_t i = 0; i < AGENT_CHANNELS_MAX; i++) {
         data |= s->channels[i].kind != AGENT_DATA_NONE;
         file |= s->channels[i].kind == AGENT_DATA_FILE;

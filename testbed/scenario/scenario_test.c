@@ -57,10 +57,16 @@ static const struct {
     {"exec.option", "x"},
     {"media.start", "1ns"},
     {"media.stop", "10s"},
+    {"media.pause", "7s"},
+    {"media.resume", "8s"},
     {"media.min-rate", "30kbit"},
     {"media.max-rate", "10gbit"},
     {"media.start-rate", "30001bit"},
     {"media.fps", "120"},
+    {"audio.rate", "32kbit"},
+    {"audio.interval", "40ms"},
+    {"priority", "2"},
+    {"ecn", "l4s"},
     {"media.size-noise", "0.15"},
     {"media.interval-noise", "0"},
     {"media.encoder", "constant"},
@@ -147,6 +153,7 @@ static void assert_same(const struct scenario *a, const struct scenario *b)
 static void make_possible(struct scenario *s)
 {
     s->preset = AGENT_PRESET_PROTOTYPE; /* of those that both stacks have */
+    s->priority = 1;
     s->exec_sender[0] = s->exec_receiver[0] = '\0';
     for (size_t i = 0; i < AGENT_CHANNELS_MAX; i++)
         *(i % 2 ? &s->channels[i].lifetime : &s->channels[i].retransmits) = NS_NEVER;
@@ -210,6 +217,8 @@ static void test_single_keys_round_trip(void **state)
         if (!strcmp(scenario_key_leaf(k), "retransmits"))
             s.stack = AGENT_STACK_WEBRTC;
         set_flows(&s, k);
+        if (!strcmp(k->name, "media.resume"))
+            s.media_pause = 0;
         scenario_key_set(&s, scenario_key_find("media.min-rate"), "1kbit", message,
                          sizeof(message));
         if (scenario_key_in_group(k, "exec")) { /* commands make the traffic then */
@@ -261,6 +270,12 @@ static void test_defaults(void **state)
     assert_int_equal(c.start_rate, d.start_rate);
     assert_int_equal(c.udp_payload_bytes, d.udp_payload_bytes);
     assert_int_equal(c.message_bytes, d.message_bytes);
+    assert_int_equal(c.media_pause, d.media_pause);
+    assert_int_equal(c.media_resume, d.media_resume);
+    assert_int_equal(c.audio_rate, d.audio_rate);
+    assert_int_equal(c.audio_interval, d.audio_interval);
+    assert_int_equal(c.priority, d.priority);
+    assert_int_equal(c.ecn, d.ecn);
     assert_int_equal(c.share_ppm, d.share_ppm);
     assert_int_equal(c.pacing_ppm, d.pacing_ppm);
     assert_int_equal(c.timestamps_per_ack, d.timestamps_per_ack);
