@@ -65,6 +65,18 @@ const struct record_schema record_schemas[RECORD_KINDS] = {
                      "when the receiver's digest is the sender's",
                      0,
                      {"time_ns", "channel", "event", "bytes", "digest", "intact"}},
+    [RECORD_TCP] = {"tcp",
+                    "what the kernel says of a sending TCP connection (TCP_INFO), now and then and "
+                    "at its end; counts are of this connection",
+                    1,
+                    {"time_ns", "cwnd_bytes", "ssthresh_bytes", "unacked_bytes", "rtt_ns",
+                     "rtt_variation_ns", "delivery_bps", "pacing_bps", "sent_bytes", "acked_bytes",
+                     "retransmits"}},
+    [RECORD_DOWNLOAD] = {"download",
+                         "a download of a short TCP flow is over: its sender knows at time_ns that "
+                         "all has been read",
+                         1,
+                         {"time_ns", "begun_ns", "bytes"}},
     [RECORD_LINK] = {"link",
                      "counters of one direction of a link at the end of the run",
                      1,
