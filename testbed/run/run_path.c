@@ -2,6 +2,7 @@
 #include "testbed/run/run_path.h"
 
 #include "agents/base/prng.h"
+#include "testbed/scenario/scenario_flows.h"
 #include "testbed/topology/shape_netem.h"
 
 static double share(int64_t ppm)
@@ -14,14 +15,14 @@ static int64_t or_same(int64_t back, int64_t forward)
     return back == NS_NEVER ? forward : back;
 }
 
-static struct impair_config forward(const struct scenario *s)
+static struct impair_config both(const struct scenario *s, enum scenario_direction d)
 {
     return (struct impair_config){
         .delay = s->path_delay,
         .jitter = s->path_jitter,
         .jitter_model = s->path_jitter_model == SCENARIO_JITTER_REORDER ? IMPAIR_JITTER_REORDER
                                                                         : IMPAIR_JITTER_NR_BPDV,
-        .rate = scenario_rate_max(s),
+        .rate = scenario_rate_max_of(s, d),
         .loss_model = s->path_loss_model == SCENARIO_LOSS_GILBERT_ELLIOTT
                           ? IMPAIR_LOSS_GILBERT_ELLIOTT
                           : IMPAIR_LOSS_RANDOM,
@@ -36,7 +37,7 @@ static struct impair_config forward(const struct scenario *s)
 
 struct impair_config run_path_impair(const struct scenario *s, enum topology_direction d)
 {
-    struct impair_config c = forward(s);
+    struct impair_config c = both(s, d == TOPOLOGY_FORWARD ? SCENARIO_FORWARD : SCENARIO_BACKWARD);
     struct prng p;
 
     if (d == TOPOLOGY_BACKWARD) {

@@ -8,6 +8,7 @@
 #include "agents/base/err.h"
 #include "agents/media/frame_trace.h"
 #include "testbed/scenario/scenario_check.h"
+#include "testbed/scenario/scenario_parts.h"
 #include "testbed/scenario/scenario_read.h"
 #include "testbed/scenario/scenario_steps.h"
 
@@ -35,7 +36,7 @@ struct builder {
     struct plan *plan;
     const size_t *choice; /* the cell being built: index into the values of each axis */
     const struct scenario_setting *setting; /* and what holds in it */
-    bool any_media, any_data[AGENT_CHANNELS_MAX];
+    bool any_media, any_data[AGENT_CHANNELS_MAX], any_part[SCENARIO_PARTS_MAX];
     const char *path; /* of the scenario, when files beside it may be read; NULL: not */
     struct plan_trace *traces;
     struct plan_rates *rates;
@@ -147,19 +148,23 @@ static void load_trace(struct builder *b, const struct scenario *s)
     }
 }
 
-/* Reads the file of rates that a cell needs. */
+/* Reads the files of rates that a cell needs. */
 static void load_rates(struct builder *b, struct scenario *s)
 {
-    char message[300];
-    int rv;
+    struct message m;
 
-    if (!b->path || !s->path_trace[0])
-        return;
-    rv = plan_rates_load(&b->rates, b->path, s, message, sizeof(message));
-    if (rv == ERR_NOMEM)
-        b->no_memory = true;
-    else if (rv)
-        report(b, "path.rate", NULL, message);
+    for (size_t i = 0; b->path && i < scenario_key_count(); i++) {
+        const struct scenario_key *k = scenario_key_at(i);
+
+        if (k->type != SCENARIO_KEY_RATES || !scenario_key_rates(s, k)->trace[0])
+            continue;
+        int rv = plan_rates_load(&b->rates, b->path, k, s, &m);
+
+        if (rv == ERR_NOMEM)
+            b->no_memory = true;
+        else if (rv)
+            report(b, k->name, NULL, m.text);
+    }
 }
 
 /* Keeps an option's text for messages. */
@@ -243,29 +248,56 @@ static void check_size_given(struct builder *b)
     }
 }
 
-/* Has an option taken away this data flow, which the file may describe? */
-static bool is_removed(const struct builder *b, int channel)
+/* The key that makes what k belongs to, a data flow or a part; NULL when k belongs to neither. */
+static const struct scenario_key *maker_of(const struct scenario_key *k)
 {
+    int channel = scenario_key_channel(k), part = scenario_key_part(k);
     char name[32];
-    size_t i;
 
+    if (part >= 0)
+        return scenario_part_maker((size_t)part);
+    if (channel < 0)
+        return NULL;
     snprintf(name, sizeof(name), "%s.size", scenario_channel_groups[channel]);
-    i = scenario_key_index(scenario_key_find(name));
+    return scenario_key_find(name);
+}
+
+/* Has an option taken away what this key makes, which the file may describe? */
+static bool is_removed(const struct builder *b, const struct scenario_key *maker)
+{
+    size_t i = scenario_key_index(maker);
+
     return b->file.keys[i].set && b->file.keys[i].at.option;
+}
+
+/* Reports a key of a data flow or part that is not there. */
+static void report_absent(struct builder *b, const struct scenario_key *k,
+                          struct scenario_source at)
+{
+    int part = scenario_key_part(k);
+
+    scenario_errors_add(&b->errors, at, "%s: there is no such %s; %s makes one", k->name,
+                        part >= 0 ? scenario_part_noun((size_t)part) : "data flow",
+                        maker_of(k)->name);
+}
+
+/* Whether the scenario has what the key belongs to: its data flow or part. */
+static bool is_there(const struct scenario *s, const struct scenario_key *k)
+{
+    int data = scenario_key_channel(k), part = scenario_key_part(k);
+
+    return data >= 0 ? s->channels[data].kind != AGENT_DATA_NONE
+                     : part < 0 || scenario_part_there(s, (size_t)part);
 }
 
 /* Keys that a setting gives to a flow it does not have. */
 static void check_setting_flows(struct builder *b, const struct scenario *s)
 {
     for (size_t i = 0; b->setting && !b->file.flows_bad && i < b->setting->count; i++) {
-        const struct scenario_key *k = b->setting->items[i].key;
-        int data = scenario_key_channel(k);
+        const struct scenario_key *k = b->setting->items[i].key, *maker = maker_of(k);
 
-        if (data >= 0 && s->channels[data].kind == AGENT_DATA_NONE &&
-            k->type != SCENARIO_KEY_SIZE && !is_removed(b, data))
-            scenario_errors_add(&b->errors, b->setting->items[i].at,
-                                "%s: there is no such data flow; %s.size makes one", k->name,
-                                scenario_channel_groups[data]);
+        if (maker && maker != k && !is_there(s, k) && !is_removed(b, maker))
+            report_absent(b, k, b->setting->items[i].at);
         else if (scenario_key_in_group(k, "media") && !s->media)
             scenario_errors_add(&b->errors, b->setting->items[i].at, "%s: there is no media flow",
                                 k->name);
@@ -298,6 +330,8 @@ static void build_cell(struct builder *b, const size_t *choice, struct scenario 
     b->any_media |= s->media;
     for (size_t i = 0; i < AGENT_CHANNELS_MAX; i++)
         b->any_data[i] |= s->channels[i].kind != AGENT_DATA_NONE;
+    for (size_t i = 0; i < scenario_part_count(); i++)
+        b->any_part[i] |= scenario_part_there(s, i);
 }
 
 /* Advances to the next cell, the last key fastest. */
@@ -317,21 +351,21 @@ static void check_flow_keys(struct builder *b)
         return;
     for (size_t i = 0; i < scenario_key_count(); i++) {
         const struct scenario_key *k = scenario_key_at(i);
+        const struct scenario_key *maker = maker_of(k);
         bool media = scenario_key_in_group(k, "media");
-        int data = scenario_key_channel(k);
+        int data = scenario_key_channel(k), part = scenario_key_part(k);
         struct scenario_source at = b->file.keys[i].at;
         size_t axis_index;
         const struct scenario_axis *axis = axis_of(b, k->name, &axis_index);
 
         if (axis && axis->count > 0)
             at = axis->values[0].at;
-        else if (!b->file.keys[i].set || (data >= 0 && !at.option && is_removed(b, data)))
+        else if (!b->file.keys[i].set || (maker && !at.option && is_removed(b, maker)))
             continue;
         if (media && !b->any_media)
             scenario_errors_add(&b->errors, at, "%s: there is no media flow", k->name);
-        else if (data >= 0 && !b->any_data[data] && k->type != SCENARIO_KEY_SIZE)
-            scenario_errors_add(&b->errors, at, "%s: there is no such data flow; %s.size makes one",
-                                k->name, scenario_channel_groups[data]);
+        else if (maker && maker != k && !(data >= 0 ? b->any_data[data] : b->any_part[part]))
+            report_absent(b, k, at);
     }
 }
 

@@ -3,6 +3,7 @@
 
 #include "agents/base/err.h"
 #include "testbed/scenario/plan_private.h"
+#include "testbed/scenario/scenario_flows.h"
 #include "testbed/scenario/scenario_read.h"
 
 #include <stdlib.h>
@@ -127,7 +128,8 @@ static void check_bounds(const struct builder *b, const struct scenario_expect *
 {
     const struct scenario *s = &b->scenarios[cell];
 
-    if (scenario_rate_varies(s) && (is_of_rate(&e->min, s) || is_of_rate(&e->max, s)))
+    if (scenario_rate_varies_of(s, SCENARIO_FORWARD) &&
+        (is_of_rate(&e->min, s) || is_of_rate(&e->max, s)))
         scenario_errors_add(b->errors, rate_source(b->file),
                             "expect: %s has a bound of path.rate, which changes here; allowed: a "
                             "plain number, or a bound of link_utilisation_ratio",

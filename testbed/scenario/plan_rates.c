@@ -12,16 +12,20 @@
 #define PATH_BYTES 4096
 #define WHY_BYTES 200
 
-static int read_text(struct plan_rates *r, const char *path, char *message, size_t len)
+/* What is read: the file, for which key. */
+struct source {
+    const char *path, *key;
+};
+
+static int read_text(struct plan_rates *r, const struct source *from, struct message *m)
 {
-    FILE *f = fopen(path, "re");
+    FILE *f = fopen(from->path, "re");
     size_t room = 1 << 16;
     int rv = 0;
 
-    if (!f || !(r->text = malloc(room))) {
-        snprintf(message, len, "path.rate: %s: %s", path, strerror(errno));
-        rv = f ? ERR_NOMEM : ERR_CONFIG;
-    }
+    if (!f || !(r->text = malloc(room)))
+        rv = message_set(m, f ? ERR_NOMEM : ERR_CONFIG, "%s: %s: %s", from->key, from->path,
+                         strerror(errno));
     while (!rv && (r->text_len += fread(r->text + r->text_len, 1, room - r->text_len, f)) == room &&
            room <= RATE_TRACE_TEXT_MAX) {
         char *more = realloc(r->text, 2 * room);
@@ -33,62 +37,55 @@ static int read_text(struct plan_rates *r, const char *path, char *message, size
             rv = ERR_NOMEM;
         }
     }
-    if (!rv && ferror(f)) {
-        snprintf(message, len, "path.rate: %s: %s", path, strerror(errno));
-        rv = ERR_CONFIG;
-    }
+    if (!rv && ferror(f))
+        rv = message_set(m, ERR_CONFIG, "%s: %s: %s", from->key, from->path, strerror(errno));
     if (f)
         fclose(f);
     return rv;
 }
 
-static int load(struct plan_rates *r, const char *path, char *message, size_t len)
+static int load(struct plan_rates *r, const struct source *from, struct message *m)
 {
     ns_t step = r->step ? r->step : RATE_TRACE_STEP_DEFAULT;
     char why[WHY_BYTES];
-    int rv = read_text(r, path, message, len);
+    int rv = read_text(r, from, m);
 
     if (rv)
         return rv;
     rv = rate_trace_parse(&r->trace, r->text, r->text_len, step, why, sizeof(why));
-    if (rv == ERR_MALFORMED) {
-        snprintf(message, len, "path.rate: %s:%s", path, why);
-        return ERR_CONFIG;
-    }
-    if (!rv && r->step && !r->trace->opportunities) {
-        snprintf(message, len,
-                 "path.rate: %s has steps of its own; allowed: {trace: FILE} without step", path);
-        return ERR_CONFIG;
-    }
+    if (rv == ERR_MALFORMED)
+        return message_set(m, ERR_CONFIG, "%s: %s:%s", from->key, from->path, why);
+    if (!rv && r->step && !r->trace->opportunities)
+        return message_set(m, ERR_CONFIG,
+                           "%s: %s has steps of its own; allowed: {trace: FILE} without step",
+                           from->key, from->path);
     return rv;
 }
 
-static const struct plan_rates *find(const struct plan_rates *list, const struct scenario *s)
+static const struct plan_rates *find(const struct plan_rates *list, const struct scenario_rates *s)
 {
-    while (list && (strcmp(list->name, s->path_trace) != 0 || list->step != s->path_trace_step))
+    while (list && (strcmp(list->name, s->trace) != 0 || list->step != s->trace_step))
         list = list->next;
     return list;
 }
 
-static int add(struct plan_rates **list, const char *beside, const struct scenario *s,
-               char *message, size_t len)
+static int add(struct plan_rates **list, const struct source *beside,
+               const struct scenario_rates *s, struct message *m)
 {
-    const char *slash = s->path_trace[0] == '/' ? NULL : strrchr(beside, '/');
+    const char *slash = s->trace[0] == '/' ? NULL : strrchr(beside->path, '/');
     char path[PATH_BYTES];
     struct plan_rates *r;
     int rv;
 
-    if (snprintf(path, sizeof(path), "%.*s%s", slash ? (int)(slash - beside + 1) : 0, beside,
-                 s->path_trace) >= (int)sizeof(path)) {
-        snprintf(message, len, "path.rate: the path is too long");
-        return ERR_CONFIG;
-    }
+    if (snprintf(path, sizeof(path), "%.*s%s", slash ? (int)(slash - beside->path + 1) : 0,
+                 beside->path, s->trace) >= (int)sizeof(path))
+        return message_set(m, ERR_CONFIG, "%s: the path is too long", beside->key);
     r = calloc(1, sizeof(*r));
     if (!r)
         return ERR_NOMEM;
-    snprintf(r->name, sizeof(r->name), "%s", s->path_trace);
-    r->step = s->path_trace_step;
-    rv = load(r, path, message, len);
+    snprintf(r->name, sizeof(r->name), "%s", s->trace);
+    r->step = s->trace_step;
+    rv = load(r, &(struct source){path, beside->key}, m);
     if (rv) {
         plan_rates_free(r);
         return rv;
@@ -98,14 +95,15 @@ static int add(struct plan_rates **list, const char *beside, const struct scenar
     return 0;
 }
 
-int plan_rates_load(struct plan_rates **list, const char *beside, struct scenario *s, char *message,
-                    size_t len)
+int plan_rates_load(struct plan_rates **list, const char *beside, const struct scenario_key *k,
+                    struct scenario *s, struct message *m)
 {
-    int rv = find(*list, s) ? 0 : add(list, beside, s, message, len);
+    struct scenario_rates *r = scenario_key_rates(s, k);
+    int rv = find(*list, r) ? 0 : add(list, &(struct source){beside, k->name}, r, m);
 
     if (!rv) {
-        s->path_rates = find(*list, s);
-        s->path_rate = s->path_rates->trace->schedule.steps[0].rate;
+        r->file = find(*list, r);
+        r->rate = r->file->trace->schedule.steps[0].rate;
     }
     return rv;
 }

@@ -3,13 +3,14 @@
 #ifndef TESTBED_SCENARIO_PLAN_RATES_H
 #define TESTBED_SCENARIO_PLAN_RATES_H
 
-#include "testbed/scenario/scenario.h"
+#include "agents/base/message.h"
+#include "testbed/scenario/scenario_keys.h"
 
-/* Reads the file s->path_trace, relative to the folder of the file `beside`, unless it has been
- * read before, adds it to *list, which is NULL at first, and makes it the scenario's rate. Returns
- * 0, ERR_NOMEM, or ERR_CONFIG with one line in message[len]. */
-int plan_rates_load(struct plan_rates **list, const char *beside, struct scenario *s, char *message,
-                    size_t len);
+/* Reads the file that the key (of type RATES) names in *s, relative to the folder of the file
+ * `beside`, unless it has been read before, adds it to *list, which is NULL at first, and makes it
+ * the scenario's rate. Returns 0, ERR_NOMEM, or ERR_CONFIG with one line in *m. */
+int plan_rates_load(struct plan_rates **list, const char *beside, const struct scenario_key *k,
+                    struct scenario *s, struct message *m);
 void plan_rates_free(struct plan_rates *list);
 
 #endif

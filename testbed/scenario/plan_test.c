@@ -61,7 +61,7 @@ static const struct {
     {FILE_FLOW "---\nx: y\n", "f:3:1: a second YAML document"},
     /* keys */
     {FILE_FLOW "stak: quic\n", "f:2:1: unknown key \"stak\", did you mean \"stack\"?; allowed: "
-                               "name, description, setting, path, stack"},
+                               "name, description, setting, path, path2"},
     {FILE_FLOW "path: {rat: 5mbit}\n",
      "f:2:8: unknown key \"rat\", did you mean \"rate\"?; allowed: rate, delay, queue, loss, "},
     {FILE_FLOW "path.rate: 5mbit\n",
@@ -126,7 +126,7 @@ static const struct {
      "f:2:19: path.duplicate: \"1.1\" is out of range; allowed: 0 to 1\n"},
     {FILE_FLOW "path: {back: {dealy: 1ms}}\n",
      "f:2:15: unknown key \"dealy\", did you mean "
-     "\"delay\"?; allowed: delay, loss, jitter, duplicate\n"},
+     "\"delay\"?; allowed: rate, delay, loss, jitter, duplicate\n"},
     {FILE_FLOW "path: {back.delay: 1ms}\n", "f:2:8: unknown key \"back.delay\""},
     {FILE_FLOW "path: {back: 1ms}\n", "f:2:14: path.back is one value or a list; allowed is a"},
     {FILE_FLOW "path: {back: {delay: 1ms, delay: 2ms}}\n",

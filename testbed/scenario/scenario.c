@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "testbed/scenario/scenario.h"
-#include "testbed/scenario/rate_trace.h"
+#include "testbed/scenario/scenario_flows.h"
 #include "testbed/scenario/scenario_keys.h"
+#include "testbed/scenario/scenario_parts.h"
 #include "testbed/scenario/scenario_steps.h"
 
 #include <string.h>
@@ -15,35 +16,29 @@
 
 struct rate_schedule scenario_rate_schedule(const struct scenario *s, struct rate_step *one)
 {
-    *one = (struct rate_step){0, s->path_rate};
-    if (s->path_rates)
-        return s->path_rates->trace->schedule;
-    if (s->path_step_count)
-        return (struct rate_schedule){s->path_steps, s->path_step_count, 0};
-    return (struct rate_schedule){one, 1, 0};
+    return scenario_rate_schedule_of(s, SCENARIO_FORWARD, one);
 }
 
 bool scenario_rate_varies(const struct scenario *s)
 {
-    struct rate_step one;
-
-    return scenario_rate_schedule(s, &one).count > 1;
+    return scenario_rate_varies_of(s, SCENARIO_FORWARD) ||
+           scenario_rate_varies_of(s, SCENARIO_BACKWARD);
 }
 
 bps_t scenario_rate_min(const struct scenario *s)
 {
-    struct rate_step one;
-    const struct rate_schedule rates = scenario_rate_schedule(s, &one);
+    bps_t forward = scenario_rate_min_of(s, SCENARIO_FORWARD);
+    bps_t backward = scenario_rate_min_of(s, SCENARIO_BACKWARD);
 
-    return rate_schedule_min(&rates);
+    return forward < backward ? forward : backward;
 }
 
 bps_t scenario_rate_max(const struct scenario *s)
 {
-    struct rate_step one;
-    const struct rate_schedule rates = scenario_rate_schedule(s, &one);
+    bps_t forward = scenario_rate_max_of(s, SCENARIO_FORWARD);
+    bps_t backward = scenario_rate_max_of(s, SCENARIO_BACKWARD);
 
-    return rate_schedule_max(&rates);
+    return forward > backward ? forward : backward;
 }
 
 int64_t scenario_queue_bytes_at(const struct scenario *s, bps_t rate)
@@ -133,7 +128,8 @@ void scenario_print(const struct scenario *s, FILE *out)
         const struct scenario_key *k = scenario_key_at(i);
         size_t len = scenario_key_group_len(k);
 
-        if (scenario_key_in_group(k, "media") || scenario_key_channel(k) >= 0)
+        if (scenario_key_in_group(k, "media") || scenario_key_channel(k) >= 0 ||
+            (scenario_key_part(k) >= 0 && !scenario_part_there(s, (size_t)scenario_key_part(k))))
             continue;
         const char *part = memchr(k->name, '.', len);
 

@@ -18,6 +18,12 @@
 #define SCENARIO_TEXT_MAX 500
 #define SCENARIO_RATE_STEPS_MAX 32
 
+#define SCENARIO_CALLS_MAX 4    /* besides the first */
+#define SCENARIO_SEGMENTS_MAX 2 /* likewise */
+#define SCENARIO_TCP_MAX 3
+#define SCENARIO_UDP_MAX 2 /* one each way */
+#define SCENARIO_SHORT_TCP_FLOWS_MAX 30
+
 struct plan_rates;
 
 enum scenario_loss { SCENARIO_LOSS_RANDOM, SCENARIO_LOSS_GILBERT_ELLIOTT };
@@ -27,6 +33,77 @@ enum scenario_loss { SCENARIO_LOSS_RANDOM, SCENARIO_LOSS_GILBERT_ELLIOTT };
 enum scenario_jitter { SCENARIO_JITTER_NR_BPDV, SCENARIO_JITTER_REORDER };
 
 enum scenario_serves { SCENARIO_SERVES_RECEIVER, SCENARIO_SERVES_SENDER };
+enum scenario_direction { SCENARIO_FORWARD, SCENARIO_BACKWARD };
+/* Which bottlenecks of a line a call crosses. */
+enum scenario_crosses { SCENARIO_CROSSES_ALL, SCENARIO_CROSSES_FIRST };
+enum scenario_control {
+    SCENARIO_CONTROL_NONE, /* no such flow */
+    SCENARIO_CONTROL_RENO,
+    SCENARIO_CONTROL_CUBIC,
+    SCENARIO_CONTROL_BBR,
+};
+
+/* A rate that may change in time; NS_NEVER as the rate: there is none. */
+struct scenario_rates {
+    bps_t rate;                                      /* at time 0 */
+    struct rate_step steps[SCENARIO_RATE_STEPS_MAX]; /* the first is rate at 0 */
+    size_t step_count;                               /* 0: no list of steps */
+    char trace[SCENARIO_TEXT_MAX + 1];               /* file of rates; empty: none */
+    ns_t trace_step;                                 /* 0: the default */
+    /* that file once read; borrowed from the plan; NULL from plan_parse, where rate is not the
+     * file's either */
+    const struct plan_rates *file;
+};
+
+/* The limit of a queue, given as a time or as bytes; with bytes the time follows from the rate. */
+struct scenario_queue {
+    int64_t bytes; /* 0: derive from the time */
+    ns_t time;     /* to drain a full queue at the rate */
+};
+
+/* A bottleneck behind the first. */
+struct scenario_segment {
+    bps_t rate; /* both directions alike; NS_NEVER: there is none */
+    ns_t delay; /* one way */
+    struct scenario_queue queue;
+};
+
+/* A call beside the first; whatever is not told here is as with the first. */
+struct scenario_call {
+    ns_t start;         /* first frame; NS_NEVER: no such call */
+    ns_t stop;          /* NS_NEVER: goes on to the end */
+    ns_t pause, resume; /* of its video */
+    int64_t direction;  /* enum scenario_direction: who sends */
+    int64_t priority;
+    ns_t extra_delay; /* one way, added both ways for this call alone */
+    int64_t stack;    /* 0: as the first call; else enum agent_stack + 1 */
+    int64_t preset;   /* 0: as the first call; else enum agent_preset + 1 */
+    int64_t segments; /* enum scenario_crosses; FIRST + n: only that of number n */
+};
+
+/* A transfer of endless data over TCP. */
+struct scenario_tcp {
+    int64_t control; /* enum scenario_control */
+    ns_t start, stop;
+    int64_t direction;
+};
+
+/* Downloads over TCP with idle times between (RFC 8868 section 5.1). */
+struct scenario_short_tcp {
+    int64_t flows; /* 0: none */
+    int64_t on;    /* how many of them begin with a download, the others with an idle time */
+    int64_t control;
+    int64_t size_min, size_max; /* of a download, in bytes */
+    ns_t idle;                  /* mean of the exponential */
+    ns_t start, stop;
+    int64_t direction;
+};
+
+/* Packets of one size at a rate that heeds nothing. */
+struct scenario_udp {
+    struct scenario_rates rates; /* in bytes of IP packets */
+    int64_t packet_bytes;        /* of the IP packet */
+};
 
 /* Every key of a scenario has one field here; scenario_keys.c names, bounds and documents each.
  * Values that the agents also know use the enums of agents/agent_config.h. */
@@ -36,27 +113,39 @@ struct scenario {
     char setting[SCENARIO_NAME_MAX + 1]; /* which of the file's was chosen; "none" */
 
     /* path: the bottleneck and what lies behind it, both directions alike unless back_ says else */
-    bps_t path_rate;                                      /* at time 0 */
-    struct rate_step path_steps[SCENARIO_RATE_STEPS_MAX]; /* the first is path_rate at 0 */
-    size_t path_step_count;                               /* 0: no list of steps */
-    char path_trace[SCENARIO_TEXT_MAX + 1];               /* file of rates; empty: none */
-    ns_t path_trace_step;                                 /* 0: the default */
-    /* that file once read; borrowed from the plan; NULL from plan_parse, where path_rate is not the
-     * file's either */
-    const struct plan_rates *path_rates;
-    ns_t path_delay;          /* one way */
-    int64_t path_queue_bytes; /* given as a time or as bytes in the file; 0: derive from the time */
-    ns_t path_queue_time;     /* time to drain a full queue at path_rate */
-    double path_loss;         /* 0..1 */
-    int64_t path_loss_model;  /* enum scenario_loss */
+    union {
+        struct scenario_rates path_rates_forward;
+        struct {
+            bps_t path_rate;                                      /* at time 0 */
+            struct rate_step path_steps[SCENARIO_RATE_STEPS_MAX]; /* the first is path_rate at 0 */
+            size_t path_step_count;                               /* 0: no list of steps */
+            char path_trace[SCENARIO_TEXT_MAX + 1];               /* file of rates; empty: none */
+            ns_t path_trace_step;                                 /* 0: the default */
+            const struct plan_rates *path_rates;                  /* that file once read */
+        };
+    };
+    ns_t path_delay; /* one way */
+    union {
+        struct scenario_queue path_queue;
+        struct {
+            int64_t path_queue_bytes; /* 0: derive from the time */
+            ns_t path_queue_time;     /* time to drain a full queue at path_rate */
+        };
+    };
+    double path_loss;        /* 0..1 */
+    int64_t path_loss_model; /* enum scenario_loss */
     int64_t path_loss_to_bad_ppm, path_loss_to_good_ppm, path_loss_in_bad_ppm,
         path_loss_in_good_ppm; /* Gilbert-Elliott */
     ns_t path_jitter;          /* standard deviation */
     int64_t path_jitter_model; /* enum scenario_jitter */
     int64_t path_duplicate_ppm;
     /* receiver to sender; NS_NEVER: as forward */
+    struct scenario_rates back_rates;
     ns_t back_delay, back_jitter;
     int64_t back_loss_ppm, back_duplicate_ppm;
+    struct scenario_segment segments[SCENARIO_SEGMENTS_MAX]; /* behind the first, in line */
+    ns_t extra_delay;     /* of the first call alone, as scenario_call's */
+    int64_t call_crosses; /* which segments the first call crosses */
 
     int64_t stack; /* enum agent_stack, or SCENARIO_STACK_EXEC */
     int64_t preset, mapping, encoder;
@@ -105,16 +194,23 @@ struct scenario {
     struct agent_step steps[AGENT_STEPS_MAX]; /* ascending in time */
     size_t step_count;
 
+    /* beside the first call */
+    struct scenario_call calls[SCENARIO_CALLS_MAX];
+    struct scenario_tcp tcp[SCENARIO_TCP_MAX];
+    struct scenario_short_tcp short_tcp;
+    struct scenario_udp udp[SCENARIO_UDP_MAX]; /* by enum scenario_direction */
+
     ns_t duration; /* NS_NEVER: ends linger after the file's arrival */
     ns_t linger, time_limit;
     int64_t runs, seed;
 };
 
-/* The bottleneck's rate over time, borrowed from the scenario; a constant rate is one step, for
- * which *one is the room. */
+/* The bottleneck's rate forward over time, borrowed from the scenario; a constant rate is one step,
+ * for which *one is the room. (scenario_flows.h has both directions apart.) */
 struct rate_schedule scenario_rate_schedule(const struct scenario *s, struct rate_step *one);
+/* Whether that of any direction changes. */
 bool scenario_rate_varies(const struct scenario *s);
-/* The lowest and the highest rate of the bottleneck. */
+/* The lowest and the highest rate of the bottleneck in any direction. */
 bps_t scenario_rate_min(const struct scenario *s);
 bps_t scenario_rate_max(const struct scenario *s);
 /* The size of the queue in bytes while the rate is that: as given, or path_queue_time at this rate;

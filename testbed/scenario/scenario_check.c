@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "testbed/scenario/scenario_check.h"
 #include "testbed/scenario/exec_ready.h"
+#include "testbed/scenario/scenario_flows.h"
 #include "testbed/scenario/scenario_keys.h"
+#include "testbed/scenario/scenario_parts.h"
 
 #include <inttypes.h>
 
@@ -13,57 +15,62 @@
 /* What a WebRTC peer takes that says nothing else (RFC 8841 section 6.1). */
 #define WEBRTC_MESSAGE_BYTES_MAX (256 * 1024)
 
-static void reset_group(struct scenario *s, const char *group)
+static void reset_group(struct scenario *s, const struct scenario *defaults, const char *group)
 {
-    const struct scenario defaults = scenario_default();
     char text[SCENARIO_VALUE_MAX], message[320];
 
     for (size_t i = 0; i < scenario_key_count(); i++) {
         const struct scenario_key *k = scenario_key_at(i);
 
         if (scenario_key_in_group(k, group))
-            scenario_key_set(s, k, scenario_key_print(&defaults, k, text), message,
-                             sizeof(message));
+            scenario_key_set(s, k, scenario_key_print(defaults, k, text), message, sizeof(message));
     }
 }
 
 void scenario_finish(struct scenario *s)
 {
+    const struct scenario defaults = scenario_default();
+
     if (s->path_queue_bytes > 0)
         s->path_queue_time = rate_duration(s->path_rate, s->path_queue_bytes);
     if (!s->media)
-        reset_group(s, "media");
+        reset_group(s, &defaults, "media");
     for (size_t i = 0; i < AGENT_CHANNELS_MAX; i++) {
         if (s->channels[i].kind == AGENT_DATA_NONE)
-            reset_group(s, scenario_channel_groups[i]);
+            reset_group(s, &defaults, scenario_channel_groups[i]);
+    }
+    for (size_t i = 0; i < scenario_part_count(); i++) {
+        if (!scenario_part_there(s, i))
+            reset_group(s, &defaults, scenario_part_group(i));
+    }
+    for (size_t i = 0; i < SCENARIO_SEGMENTS_MAX; i++) {
+        struct scenario_segment *g = &s->segments[i];
+
+        if (scenario_segment_there(g) && g->queue.bytes > 0)
+            g->queue.time = rate_duration(g->rate, g->queue.bytes);
     }
 }
 
-/* Steps that never come, and steps so slow that a queue of so many ms holds no packet. In a file
- * both are nothing unusual: it is as long as it is, and an outage is one. */
-static void check_steps(const struct scenario *s, scenario_check_report *report, void *ctx)
+/* Steps so slow that a queue of so many ms holds no packet. In a file that is nothing unusual: an
+ * outage is one. */
+static void check_steps(const struct scenario *s, const struct scenario_rates *r, const char *key,
+                        scenario_check_report *report, void *ctx)
 {
-    ns_t end = s->duration == NS_NEVER ? s->time_limit : s->duration;
     char message[200];
 
-    for (size_t i = 0; i < s->path_step_count; i++) {
-        const struct rate_step *step = &s->path_steps[i];
+    if (s->path_queue_bytes)
+        return;
+    for (size_t i = 0; i < r->step_count; i++) {
+        int64_t bytes = rate_bytes(r->steps[i].rate, s->path_queue_time);
 
-        if (step->at >= end) {
-            report(ctx, "path.rate", "duration",
-                   "path.rate: the last step is not before the end of the run");
-            return;
-        }
-        if (!s->path_queue_bytes &&
-            rate_bytes(step->rate, s->path_queue_time) < FULL_PACKET_BYTES) {
-            snprintf(message, sizeof(message),
-                     "path.queue holds %" PRId64 " bytes at %g Mbit/s, less than one full packet; "
-                     "allowed: at least %d B",
-                     rate_bytes(step->rate, s->path_queue_time), (double)step->rate / 1e6,
-                     FULL_PACKET_BYTES);
-            report(ctx, "path.queue", "path.rate", message);
-            return;
-        }
+        if (bytes >= FULL_PACKET_BYTES)
+            continue;
+        snprintf(message, sizeof(message),
+                 "path.queue holds %" PRId64 " bytes at %g Mbit/s, less than one full packet; "
+                 "allowed: at least %d B",
+                 bytes, (double)r->steps[i].rate / 1e6, FULL_PACKET_BYTES);
+        report(ctx, "path.queue", key, message);
+        return;
     }
 }
 
@@ -244,7 +251,8 @@ void scenario_check(const struct scenario *s, scenario_check_report *report, voi
     bool data = false, file = false;
 
     check_queue(s, report, ctx);
-    check_steps(s, report, ctx);
+    check_steps(s, &s->path_rates_forward, "path.rate", report, ctx);
+    check_steps(s, &s->back_rates, "path.back.rate", report, ctx);
     scenario_check_impairments(s, report, ctx);
     if (s->media)
         check_media(s, report, ctx);
@@ -258,6 +266,7 @@ void scenario_check(const struct scenario *s, scenario_check_report *report, voi
     if (s->stack == AGENT_STACK_WEBRTC)
         check_webrtc(s, report, ctx);
     check_exec(s, s->media || data, report, ctx);
+    scenario_check_flows(s, report, ctx);
     if (s->stack == SCENARIO_STACK_EXEC)
         return;
     if (!s->media && !data)

@@ -14,6 +14,9 @@ typedef void scenario_check_report(void *ctx, const char *key, const char *other
 void scenario_finish(struct scenario *s);
 /* Reports everything impossible about a finished scenario. "flows" as a key means the flow list. */
 void scenario_check(const struct scenario *s, scenario_check_report *report, void *ctx);
+/* The part of it about further calls, cross traffic and bottlenecks, and about steps of rates
+ * (scenario_check_flows.c). */
+void scenario_check_flows(const struct scenario *s, scenario_check_report *report, void *ctx);
 /* The part of it about loss and jitter (scenario_impair.c). */
 void scenario_check_impairments(const struct scenario *s, scenario_check_report *report, void *ctx);
 

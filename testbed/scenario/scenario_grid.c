@@ -24,9 +24,9 @@ bool scenario_grid_read_value(const struct scenario_key *k, struct fy_node *node
     char message[320], what[96];
 
     if (k->type == SCENARIO_KEY_RATES && node && !fy_node_is_scalar(node)) {
-        if (!scenario_rates_read(s, node, at, errors))
+        if (!scenario_rates_read(s, k, node, at, errors))
             return false;
-        scenario_rates_print(s, text);
+        scenario_key_print(s, k, text);
         return true;
     }
     snprintf(what, sizeof(what), "a value of %s", k->name);

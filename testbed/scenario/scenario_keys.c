@@ -3,6 +3,7 @@
 
 #include "agents/base/err.h"
 #include "agents/base/quantity.h"
+#include "testbed/scenario/scenario_flow_rows.h"
 #include "testbed/scenario/scenario_rates.h"
 
 #include <assert.h>
@@ -49,12 +50,12 @@ static const struct scenario_key keys[] = {
     {ROW("setting", NAME, setting, "none"),
      .help = "which of the file's `settings` holds; none: none of them"},
 
-    {ROW("path.rate", RATES, path_rate, "5mbit"), .min = 10000, .max = RATE_MAX,
+    {ROW("path.rate", RATES, path_rates_forward, "5mbit"), .min = 10000, .max = RATE_MAX,
      .help = "bottleneck rate in Ethernet bytes (IP packet + 14), both directions alike; steps of "
              "it or a file make it change in time"},
     {ROW("path.delay", TIME, path_delay, "10ms"), .min = 0, .max = 10 * NS_PER_S,
      .help = "propagation delay, one way"},
-    {ROW("path.queue", QUEUE, path_queue_time, "300ms"),
+    {ROW("path.queue", QUEUE, path_queue, "300ms"),
      .help = "tail-drop limit: bytes, or the time a full queue takes to drain at the current rate"},
     {ROW("path.loss", LOSS, path_loss, "0"), .min = 0, .max = 1000000,
      .help = "loss-model random: share of packets lost behind the bottleneck, each by itself"},
@@ -77,6 +78,8 @@ static const struct scenario_key keys[] = {
              "as it is and packets overtake"},
     {ROW("path.duplicate", RATIO, path_duplicate_ppm, "0"), .min = 0, .max = 1000000,
      .help = "share of the packets not lost that arrive twice"},
+    {ROW("path.back.rate", RATES, back_rates, "same"), .min = 10000, .max = RATE_MAX,
+     .never = "same", .help = "path.rate from receiver to sender"},
     {ROW("path.back.delay", TIME, back_delay, "same"), .min = 0, .max = 10 * NS_PER_S,
      .never = "same", .help = "path.delay from receiver to sender"},
     {ROW("path.back.loss", RATIO, back_loss_ppm, "same"), .min = 0, .max = 1000000, .never = "same",
@@ -85,6 +88,9 @@ static const struct scenario_key keys[] = {
      .help = "path.jitter from receiver to sender"},
     {ROW("path.back.duplicate", RATIO, back_duplicate_ppm, "same"), .min = 0, .max = 1000000,
      .never = "same", .help = "path.duplicate from receiver to sender"},
+
+    SEGMENT_ROWS("path2", 0),
+    SEGMENT_ROWS("path3", 1),
 
     {ROW("stack", WORD, stack, "quic"), .words = {"quic", "webrtc", "exec"},
      .help = "protocol stack of both agents; exec: any two commands in their place"},
@@ -101,6 +107,10 @@ static const struct scenario_key keys[] = {
      .help = "preset libwebrtc: pacing rate over the estimate while only media is active"},
     {ROW("udp-payload", BYTES, udp_payload_bytes, "1452B"), .min = 1200, .max = 1472,
      .help = "largest UDP payload sent (RFC 9000 section 14: at least 1200 B)"},
+    {ROW("extra-delay", TIME, extra_delay, "0s"), .max = 10 * NS_PER_S,
+     .help = "one way, added both ways for the first call alone"},
+    {ROW("segments", WORD, call_crosses, "all"), .words = SEGMENTS_WORDS,
+     .help = "which bottlenecks in line (path, path2, path3) the first call crosses"},
 
     {ROW("quic.mapping", WORD, mapping, "datagram"),
      .words = {"datagram", "stream-per-packet", "stream-per-frame"},
@@ -186,6 +196,18 @@ static const struct scenario_key keys[] = {
     CHANNEL_ROWS("data3", 2),
     CHANNEL_ROWS("data4", 3),
 
+    CALL_ROWS("call2", 0),
+    CALL_ROWS("call3", 1),
+    CALL_ROWS("call4", 2),
+    CALL_ROWS("call5", 3),
+
+    TCP_ROWS("tcp", 0),
+    TCP_ROWS("tcp2", 1),
+    TCP_ROWS("tcp3", 2),
+    SHORT_TCP_ROWS,
+    UDP_ROWS("udp", SCENARIO_FORWARD, "sender to receiver"),
+    UDP_ROWS("udp-back", SCENARIO_BACKWARD, "receiver to sender"),
+
     {ROW("duration", TIME, duration, "auto"), .min = NS_PER_S, .max = DAY, .never = "auto",
      .help = "length of a run; auto: linger after the file has arrived"},
     {ROW("linger", TIME, linger, "20s"), .min = 0, .max = 3600 * NS_PER_S,
@@ -197,6 +219,19 @@ static const struct scenario_key keys[] = {
     {ROW("seed", COUNT, seed, "1"), .min = 0, .max = INT64_C(1000000000000000),
      .help = "of repetition 1; repetition r has seed + r - 1"},
 };
+
+/* The names of path.rate's and path.queue's own fields stand for those of the structs. */
+#define SAME_PLACE(own, whole, field)                                                              \
+    _Static_assert(offsetof(struct scenario, own) == offsetof(struct scenario, whole.field),       \
+                   "not the same place")
+SAME_PLACE(path_rate, path_rates_forward, rate);
+SAME_PLACE(path_steps, path_rates_forward, steps);
+SAME_PLACE(path_step_count, path_rates_forward, step_count);
+SAME_PLACE(path_trace, path_rates_forward, trace);
+SAME_PLACE(path_trace_step, path_rates_forward, trace_step);
+SAME_PLACE(path_rates, path_rates_forward, file);
+SAME_PLACE(path_queue_bytes, path_queue, bytes);
+SAME_PLACE(path_queue_time, path_queue, time);
 
 #define KEYS (sizeof(keys) / sizeof(keys[0]))
 
@@ -268,6 +303,11 @@ static const void *field_const(const struct scenario *s, const struct scenario_k
     return (const char *)s + k->offset;
 }
 
+struct scenario_rates *scenario_key_rates(struct scenario *s, const struct scenario_key *k)
+{
+    return field(s, k);
+}
+
 static int64_t number(const struct scenario *s, const struct scenario_key *k)
 {
     return *(const int64_t *)field_const(s, k);
@@ -306,9 +346,10 @@ void scenario_key_allowed(const struct scenario_key *k, char *text, size_t len)
                  quantity_print(QUANTITY_BYTES, QUEUE_BYTES_MAX, hi));
         return;
     case SCENARIO_KEY_RATES:
-        snprintf(text, len, "%s to %s, steps such as [[0s, 5mbit], [30s, 1mbit]], {trace: FILE}",
-                 quantity_print(QUANTITY_RATE, k->min, lo),
-                 quantity_print(QUANTITY_RATE, k->max, hi));
+        snprintf(
+            text, len, "%s to %s, steps such as [[0s, 5mbit], [30s, 1mbit]], {trace: FILE}%s%s",
+            quantity_print(QUANTITY_RATE, k->min, lo), quantity_print(QUANTITY_RATE, k->max, hi),
+            k->never ? ", " : "", k->never ? k->never : "");
         return;
     case SCENARIO_KEY_WORD:
         text[0] = '\0';
@@ -380,13 +421,13 @@ static int set_text(struct scenario *s, const struct scenario_key *k, const char
 static int set_rates(struct scenario *s, const struct scenario_key *k, const char *text,
                      char *message, size_t len)
 {
-    bps_t rate;
+    bps_t rate = NS_NEVER;
 
     if (scenario_rates_is_text(text))
-        return scenario_rates_set(s, text, message, len);
-    if (parse_number(&rate, k, text, message, len))
+        return scenario_rates_set(s, k, text, message, len);
+    if (!(k->never && !strcmp(text, k->never)) && parse_number(&rate, k, text, message, len))
         return ERR_CONFIG;
-    scenario_rates_set_constant(s, rate);
+    scenario_rates_set_constant(field(s, k), rate);
     return 0;
 }
 
@@ -421,8 +462,7 @@ static int set_queue(struct scenario *s, const struct scenario_key *k, const cha
         return refuse(k, text, "is out of range", message, len);
     if (time == 0 && bytes == 0)
         return refuse(k, text, "leaves no room for a packet", message, len);
-    s->path_queue_time = time;
-    s->path_queue_bytes = bytes;
+    *(struct scenario_queue *)field(s, k) = (struct scenario_queue){.bytes = bytes, .time = time};
     return 0;
 }
 
@@ -494,12 +534,21 @@ struct scenario scenario_default(void)
     return s;
 }
 
-/* path_queue_time also holds the draining time of a queue given in bytes. */
-static char *print_queue(const struct scenario *s, char *text)
+/* The time also holds the draining time of a queue given in bytes. */
+static char *print_queue(const struct scenario *s, const struct scenario_key *k, char *text)
 {
-    if (s->path_queue_bytes > 0)
-        return quantity_print(QUANTITY_BYTES, s->path_queue_bytes, text);
-    return quantity_print(QUANTITY_TIME, s->path_queue_time, text);
+    const struct scenario_queue *q = field_const(s, k);
+
+    if (q->bytes > 0)
+        return quantity_print(QUANTITY_BYTES, q->bytes, text);
+    return quantity_print(QUANTITY_TIME, q->time, text);
+}
+
+static char *print_rates(const struct scenario *s, const struct scenario_key *k, char *text)
+{
+    const struct scenario_rates *r = field_const(s, k);
+
+    return scenario_rates_given(r) ? scenario_rates_print(r, text) : strcpy(text, k->never);
 }
 
 static char *print_size(const struct scenario *s, const struct scenario_key *k, char *text)
@@ -517,9 +566,9 @@ char *scenario_key_print(const struct scenario *s, const struct scenario_key *k,
     case SCENARIO_KEY_NAME:
     case SCENARIO_KEY_TEXT: return strcpy(text, field_const(s, k));
     case SCENARIO_KEY_WORD: return strcpy(text, k->words[number(s, k)]);
-    case SCENARIO_KEY_QUEUE: return print_queue(s, text);
+    case SCENARIO_KEY_QUEUE: return print_queue(s, k, text);
     case SCENARIO_KEY_SIZE: return print_size(s, k, text);
-    case SCENARIO_KEY_RATES: return scenario_rates_print(s, text);
+    case SCENARIO_KEY_RATES: return print_rates(s, k, text);
     case SCENARIO_KEY_LOSS: {
         const double *loss = field_const(s, k);
 

@@ -14,8 +14,8 @@
  * quoted file's name. */
 #define SCENARIO_VALUE_MAX (SCENARIO_RATE_STEPS_MAX * 40 + 2 * SCENARIO_TEXT_MAX + 64)
 /* At least the rows of the table. */
-#define SCENARIO_KEYS_MAX 128
-#define SCENARIO_WORDS_MAX 6
+#define SCENARIO_KEYS_MAX 256
+#define SCENARIO_WORDS_MAX 8
 
 enum scenario_key_type {
     SCENARIO_KEY_NAME, /* char[], safe as the name of a folder */
@@ -23,12 +23,12 @@ enum scenario_key_type {
     SCENARIO_KEY_COUNT,
     SCENARIO_KEY_TIME,
     SCENARIO_KEY_RATE,
-    SCENARIO_KEY_RATES, /* a rate that may change in time: scenario_rates.h */
+    SCENARIO_KEY_RATES, /* struct scenario_rates: a rate that may change in time */
     SCENARIO_KEY_BYTES,
     SCENARIO_KEY_RATIO, /* int64_t, ppm */
     SCENARIO_KEY_LOSS,  /* double, 0..1 */
     SCENARIO_KEY_WORD,  /* int64_t, index into words */
-    SCENARIO_KEY_QUEUE, /* a time or bytes: path_queue_time and path_queue_bytes */
+    SCENARIO_KEY_QUEUE, /* a time or bytes: struct scenario_queue */
     SCENARIO_KEY_SIZE,  /* none, endless or bytes: kind and bytes of a data channel */
 };
 
@@ -39,7 +39,7 @@ struct scenario_key {
     const char *preset; /* the default, as text */
     int64_t min, max;   /* in base units (COUNT, TIME, RATE, BYTES, RATIO, LOSS, SIZE) */
     bool zero;          /* 0 is allowed besides min to max */
-    const char *never;  /* a TIME's or RATIO's word for NS_NEVER, or NULL */
+    const char *never;  /* a number's or a rate's word for NS_NEVER, or NULL */
     const char *words[SCENARIO_WORDS_MAX + 1];
     bool fixed; /* may not vary in a grid */
     const char *help;
@@ -65,6 +65,8 @@ extern const char *const scenario_channel_groups[AGENT_CHANNELS_MAX];
 /* Which of them the key belongs to, -1 for none. */
 int scenario_key_channel(const struct scenario_key *k);
 
+/* The field of a key of type RATES. */
+struct scenario_rates *scenario_key_rates(struct scenario *s, const struct scenario_key *k);
 /* Every key at its default; no flows. */
 struct scenario scenario_default(void);
 /* Sets one key from text. On failure returns ERR_CONFIG, writes one line (what is wrong; what is

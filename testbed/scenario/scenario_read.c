@@ -40,7 +40,7 @@ static void report_unknown(struct reader *r, struct scenario_source at, const ch
                            const char *const *allowed)
 {
     const char *nearest = nearest_word(key, allowed);
-    char list[240] = "";
+    char list[335] = "";
     size_t used = 0;
 
     for (size_t i = 0; allowed[i] && used < sizeof(list); i++)
@@ -69,7 +69,7 @@ static void read_value(struct reader *r, const struct scenario_key *k, struct fy
     r->file->keys[i].at = at;
     r->file->keys[i].bad = true;
     if (k->type == SCENARIO_KEY_RATES && node && !fy_node_is_scalar(node)) {
-        r->file->keys[i].bad = !scenario_rates_read(&r->file->scenario, node, at, r->errors);
+        r->file->keys[i].bad = !scenario_rates_read(&r->file->scenario, k, node, at, r->errors);
         return;
     }
     if (!scenario_yaml_text(r->errors, node, at, k->name, text, sizeof(text)))

@@ -3,6 +3,7 @@
 #include "testbed/scenario/scenario.h"
 #include "testbed/scenario/nearest.h"
 #include "testbed/scenario/scenario_keys.h"
+#include "testbed/scenario/scenario_parts.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,15 +32,24 @@ static const struct {
     {"path.jitter", "8us"},
     {"path.jitter-model", "reorder"},
     {"path.duplicate", "0.02"},
+    {"path.back.rate", "[[0s, 2mbit], [35s, 800kbit]]"},
     {"path.back.delay", "30us"},
     {"path.back.loss", "0"},
     {"path.back.jitter", "10us"},
     {"path.back.duplicate", "1"},
+    {"path2.rate", "8mbit"},
+    {"path2.delay", "20ms"},
+    {"path2.queue", "70kB"},
+    {"path3.rate", "1500kbit"},
+    {"path3.delay", "40ms"},
+    {"path3.queue", "310ms"},
     {"stack", "webrtc"},
     {"preset", "bbr"},
     {"share", "0.25"},
     {"pacing", "1.000001"},
     {"udp-payload", "1200B"},
+    {"extra-delay", "5ms"},
+    {"segments", "third"},
     {"quic.mapping", "stream-per-frame"},
     {"quic.rtcp", "on"},
     {"quic.timestamps-per-ack", "16"},
@@ -112,6 +122,71 @@ static const struct {
     {"data4.retransmits", "4"},
     {"data4.interval", "4ms"},
     {"data4.stop", "9s"},
+    {"call2.start", "2s"},
+    {"call2.stop", "92s"},
+    {"call2.pause", "40s"},
+    {"call2.resume", "60s"},
+    {"call2.direction", "backward"},
+    {"call2.priority", "2"},
+    {"call2.extra-delay", "2ms"},
+    {"call2.stack", "webrtc"},
+    {"call2.preset", "prototype"},
+    {"call2.segments", "first"},
+    {"call3.start", "3s"},
+    {"call3.stop", "93s"},
+    {"call3.pause", "40s"},
+    {"call3.resume", "60s"},
+    {"call3.direction", "backward"},
+    {"call3.priority", "3"},
+    {"call3.extra-delay", "3ms"},
+    {"call3.stack", "quic"},
+    {"call3.preset", "prototype"},
+    {"call3.segments", "second"},
+    {"call4.start", "4s"},
+    {"call4.stop", "94s"},
+    {"call4.pause", "40s"},
+    {"call4.resume", "60s"},
+    {"call4.direction", "backward"},
+    {"call4.priority", "4"},
+    {"call4.extra-delay", "4ms"},
+    {"call4.stack", "webrtc"},
+    {"call4.preset", "prototype"},
+    {"call4.segments", "third"},
+    {"call5.start", "5s"},
+    {"call5.stop", "95s"},
+    {"call5.pause", "40s"},
+    {"call5.resume", "60s"},
+    {"call5.direction", "backward"},
+    {"call5.priority", "5"},
+    {"call5.extra-delay", "5ms"},
+    {"call5.stack", "quic"},
+    {"call5.preset", "prototype"},
+    {"call5.segments", "first"},
+    {"tcp.congestion-control", "reno"},
+    {"tcp.start", "1s"},
+    {"tcp.stop", "2s"},
+    {"tcp.direction", "backward"},
+    {"tcp2.congestion-control", "cubic"},
+    {"tcp2.start", "1s"},
+    {"tcp2.stop", "2s"},
+    {"tcp2.direction", "backward"},
+    {"tcp3.congestion-control", "bbr"},
+    {"tcp3.start", "1s"},
+    {"tcp3.stop", "2s"},
+    {"tcp3.direction", "backward"},
+    {"short-tcp.flows", "10"},
+    {"short-tcp.on", "2"},
+    {"short-tcp.congestion-control", "cubic"},
+    {"short-tcp.size-min", "20kB"},
+    {"short-tcp.size-max", "60kB"},
+    {"short-tcp.idle", "5s"},
+    {"short-tcp.start", "10s"},
+    {"short-tcp.stop", "90s"},
+    {"short-tcp.direction", "backward"},
+    {"udp.rate", "[[0s, 0bit], [25s, 2mbit]]"},
+    {"udp.packet-size", "1001B"},
+    {"udp-back.rate", "1mbit"},
+    {"udp-back.packet-size", "64B"},
     {"duration", "86400s"},
     {"linger", "1ms"},
     {"time-limit", "301s"},
@@ -183,9 +258,45 @@ static void test_every_key_round_trips(void **state)
     text = printed(&s);
     p = parsed(text);
     s.path_queue_time = rate_duration(s.path_rate, s.path_queue_bytes);
+    s.segments[0].queue.time = rate_duration(s.segments[0].rate, s.segments[0].queue.bytes);
     assert_same(&s, &p->base);
     plan_free(p);
     free(text);
+}
+
+/* The further bottleneck, call or cross traffic that the key's own needs. */
+static void set_part(struct scenario *s, const struct scenario_key *k)
+{
+    static const char *const parts[][2] = {
+        {"path2.rate", "8mbit"},
+        {"path3.rate", "1500kbit"},
+        {"short-tcp.flows", "10"},
+        {"udp.rate", "1mbit"},
+        {"udp-back.rate", "1mbit"},
+        {"tcp.congestion-control", "bbr"},
+        {"call2.start", "1s"},
+        {"call3.start", "1s"},
+        {"call4.start", "1s"},
+        {"call5.start", "1s"},
+        {"call2.pause", "2s"},
+        {"call3.pause", "2s"},
+        {"call4.pause", "2s"},
+        {"call5.pause", "2s"},
+        {"tcp2.congestion-control", "bbr"},
+        {"tcp3.congestion-control", "bbr"},
+    };
+    bool crosses = !strcmp(scenario_key_leaf(k), "segments");
+    char message[320];
+
+    for (size_t i = 0; i < COUNT(parts); i++) {
+        const struct scenario_key *makes = scenario_key_find(parts[i][0]);
+        bool same = scenario_key_part(makes) == scenario_key_part(k);
+
+        if ((same && (strcmp(scenario_key_leaf(makes), "pause") != 0 ||
+                      !strcmp(scenario_key_leaf(k), "resume"))) ||
+            (!strncmp(makes->name, "path", 4) && (crosses || !strncmp(k->name, "path3", 5))))
+            scenario_key_set(s, makes, parts[i][1], message, sizeof(message));
+    }
 }
 
 /* The data flows that the key's own needs: those before it, and an endless one for its end. */
@@ -217,6 +328,7 @@ static void test_single_keys_round_trip(void **state)
         if (!strcmp(scenario_key_leaf(k), "retransmits"))
             s.stack = AGENT_STACK_WEBRTC;
         set_flows(&s, k);
+        set_part(&s, k);
         if (!strcmp(k->name, "media.resume"))
             s.media_pause = 0;
         scenario_key_set(&s, scenario_key_find("media.min-rate"), "1kbit", message,
@@ -236,6 +348,8 @@ static void test_single_keys_round_trip(void **state)
         assert_int_equal(scenario_key_set(&s, k, others[i].value, message, sizeof(message)), 0);
         if (!strcmp(k->name, "path.queue"))
             s.path_queue_time = rate_duration(s.path_rate, s.path_queue_bytes);
+        if (!strcmp(k->name, "path2.queue"))
+            s.segments[0].queue.time = rate_duration(s.segments[0].rate, s.segments[0].queue.bytes);
         text = printed(&s);
         p = parsed(text);
         assert_same(&s, &p->base);
