@@ -23,7 +23,8 @@ struct link {
     struct shaper shaper;
     struct impair impair;
     struct packets waiting, under_way;
-    int64_t backlog;
+    struct aqm *aqm; /* NULL: plain, and what waits is in waiting */
+    int64_t backlog; /* of waiting */
     ns_t head_since; /* since when the first waiting packet has been first */
     struct link_counters counters;
 };
@@ -58,6 +59,7 @@ static bool schedule_ok(const struct link_config *c)
 static bool config_ok(const struct link_config *c)
 {
     return c->rate >= 0 && (c->impair.duplicate <= 0 || c->copy) &&
+           (c->aqm.kind == AQM_DROP_TAIL || c->rate || c->schedule) &&
            (c->schedule ? schedule_ok(c) : !c->rate || (c->burst_bytes > 0 && c->queue_bytes > 0));
 }
 
@@ -69,6 +71,14 @@ static void take_step(const struct link *l, struct shaper *s)
     s->queue_bytes =
         l->cfg.queue_time ? link_queue_bytes(s->rate, l->cfg.queue_time) : l->cfg.queue_bytes;
     s->tokens = s->depth = rate_duration(s->rate, s->burst_bytes);
+}
+
+/* The discipline learns of it when the shaper of the link itself has changed, not a copy of it. */
+static void tell_limit(struct link *l)
+{
+    if (l->aqm) {
+        aqm_limit(l->aqm, l->shaper.queue_bytes);
+    }
 }
 
 static ns_t next_step(const struct link *l, const struct shaper *s)
@@ -108,14 +118,19 @@ int link_new(struct link **out, const struct link_config *cfg)
     if (!l) {
         return ERR_NOMEM;
     }
-    if (packets_init(&l->waiting) || packets_init(&l->under_way)) {
+    int rc = packets_init(&l->waiting) || packets_init(&l->under_way) ? ERR_NOMEM : 0;
+    if (!rc && cfg->aqm.kind != AQM_DROP_TAIL) {
+        rc = aqm_new(&l->aqm, &cfg->aqm);
+    }
+    if (rc) {
         link_free(l);
-        return ERR_NOMEM;
+        return rc;
     }
     l->cfg = *cfg;
     l->cfg.copy = cfg->impair.duplicate > 0 ? cfg->copy : NULL;
     l->impair = impair;
     shaper_init(l);
+    tell_limit(l);
     *out = l;
     return 0;
 }
@@ -127,7 +142,13 @@ void link_free(struct link *l)
     }
     packets_fini(&l->waiting);
     packets_fini(&l->under_way);
+    aqm_free(l->aqm);
     free(l);
+}
+
+bool link_needs_flow(const struct link *l)
+{
+    return l->cfg.aqm.kind == AQM_FQ_CODEL;
 }
 
 /* When a packet that has been first in the queue since then may leave, and the shaper after it. */
@@ -167,8 +188,31 @@ static void depart(struct link *l, struct packets_entry e, ns_t at)
     }
 }
 
+/* The same of a queue with a discipline, which gives out its next packet once one has left. */
+static void advance_aqm(struct link *l, ns_t now)
+{
+    const struct aqm_packet *head;
+
+    while ((head = aqm_head(l->aqm, l->head_since))) {
+        struct shaper after = l->shaper;
+        ns_t at = departure(l, &after, head->bytes, l->head_since);
+        struct aqm_packet *p;
+
+        if (at > now) {
+            break;
+        }
+        l->shaper = after;
+        tell_limit(l);
+        l->head_since = at;
+        p = aqm_take(l->aqm, at);
+        depart(l, (struct packets_entry){.packet = p->packet, .copy = p->copy, .bytes = p->bytes},
+               at);
+        free(p);
+    }
+}
+
 /* Lets go what has enough tokens by now. */
-static void advance(struct link *l, ns_t now)
+static void advance_plain(struct link *l, ns_t now)
 {
     while (packets_count(&l->waiting)) {
         int64_t bytes = packets_at(&l->waiting, 0)->bytes;
@@ -183,8 +227,18 @@ static void advance(struct link *l, ns_t now)
         l->head_since = at;
         depart(l, packets_take(&l->waiting), at);
     }
+}
+
+static void advance(struct link *l, ns_t now)
+{
+    if (l->aqm) {
+        advance_aqm(l, now);
+    } else {
+        advance_plain(l, now);
+    }
     for (ns_t step; (step = next_step(l, &l->shaper)) <= now && step != NS_NEVER;) {
         advance_step(l, &l->shaper);
+        tell_limit(l);
         l->head_since = ns_max(l->head_since, step);
     }
 }
@@ -201,60 +255,134 @@ static bool fits(const struct link *l, int64_t bytes)
 /* So that nothing can fail once a packet is in: for it, and for all that wait and their copies. */
 static int make_room(struct link *l)
 {
-    size_t waiting = packets_count(&l->waiting) + 1;
+    size_t waiting = (l->aqm ? aqm_packets(l->aqm) : packets_count(&l->waiting)) + 1;
 
     return packets_reserve(&l->waiting, 1) || packets_reserve(&l->under_way, 2 * waiting)
                ? ERR_NOMEM
                : 0;
 }
 
-int link_send(struct link *l, void *packet, int64_t bytes, ns_t now)
+static void enter_plain(struct link *l, struct packets_entry e, ns_t now)
 {
-    advance(l, now);
-    /* A copy of every packet, since nothing may fail later. */
-    void *copy = l->cfg.copy ? l->cfg.copy(packet) : NULL;
-    if ((l->cfg.copy && !copy) || make_room(l)) {
-        free(packet);
-        free(copy);
-        return ERR_NOMEM;
-    }
-    l->counters.in_packets++;
-    l->counters.in_bytes += (uint64_t)bytes;
-    if (!fits(l, bytes)) {
+    if (!fits(l, e.bytes)) {
         l->counters.queue_drops++;
-        free(packet);
-        free(copy);
-        return 0;
+        free(e.packet);
+        free(e.copy);
+        return;
     }
     if (!packets_count(&l->waiting)) {
         l->head_since = now;
     }
-    packets_put(&l->waiting,
-                (struct packets_entry){.packet = packet, .copy = copy, .bytes = bytes});
-    l->backlog += bytes;
+    packets_put(&l->waiting, e);
+    l->backlog += e.bytes;
     advance(l, now);
     if (l->backlog > l->counters.backlog_max_bytes) {
         l->counters.backlog_max_bytes = l->backlog;
     }
+}
+
+/* Like the kernel: tbf lets nothing in that could never leave, all else is up to its child. */
+static void enter_aqm(struct link *l, struct aqm_packet *p, ns_t now)
+{
+    if (p->bytes > l->shaper.burst_bytes) {
+        l->counters.queue_drops++;
+        free(p->packet);
+        free(p->copy);
+        free(p);
+        return;
+    }
+    if (!aqm_packets(l->aqm)) {
+        l->head_since = now;
+    }
+    aqm_enqueue(l->aqm, p, now);
+    advance(l, now);
+    l->counters.backlog_max_bytes = aqm_bytes(l->aqm) > l->counters.backlog_max_bytes
+                                        ? aqm_bytes(l->aqm)
+                                        : l->counters.backlog_max_bytes;
+}
+
+int link_send_packet(struct link *l, const struct link_packet *p, ns_t now)
+{
+    struct aqm_packet *entry = NULL;
+
+    advance(l, now);
+    /* A copy of every packet, since nothing may fail later. */
+    void *copy = l->cfg.copy ? l->cfg.copy(p->packet) : NULL;
+    if (l->aqm) {
+        entry = malloc(sizeof *entry);
+    }
+    if ((l->cfg.copy && !copy) || (l->aqm && !entry) || make_room(l)) {
+        free(p->packet);
+        free(copy);
+        free(entry);
+        return ERR_NOMEM;
+    }
+    l->counters.in_packets++;
+    l->counters.in_bytes += (uint64_t)p->bytes;
+    if (entry) {
+        *entry = (struct aqm_packet){
+            .packet = p->packet, .copy = copy, .bytes = p->bytes, .flow = p->flow, .ecn = p->ecn};
+        enter_aqm(l, entry, now);
+    } else {
+        enter_plain(l, (struct packets_entry){.packet = p->packet, .copy = copy, .bytes = p->bytes},
+                    now);
+    }
     return 0;
+}
+
+int link_send(struct link *l, void *packet, int64_t bytes, ns_t now)
+{
+    return link_send_packet(l, &(struct link_packet){.packet = packet, .bytes = bytes}, now);
+}
+
+void link_change(struct link *l, bps_t rate, int64_t queue_bytes, ns_t now)
+{
+    struct shaper *s = &l->shaper;
+
+    advance(l, now);
+    s->rate = rate;
+    s->burst_bytes = link_burst_bytes(rate);
+    s->queue_bytes = queue_bytes;
+    s->tokens = s->depth = rate_duration(rate, s->burst_bytes);
+    s->checked = now;
+    tell_limit(l);
+    l->head_since = ns_max(l->head_since, now);
+    advance(l, now);
+}
+
+/* The bytes of the packet that waits for the shaper; -1: none does. */
+static int64_t head_bytes(const struct link *l)
+{
+    if (l->aqm) {
+        const struct aqm_packet *p = aqm_held(l->aqm);
+
+        return p ? p->bytes : -1;
+    }
+    return packets_count(&l->waiting) ? packets_at(&l->waiting, 0)->bytes : -1;
 }
 
 ns_t link_next(const struct link *l)
 {
     ns_t next = packets_count(&l->under_way) ? packets_at(&l->under_way, 0)->due : NS_NEVER;
+    int64_t bytes = head_bytes(l);
     struct shaper after = l->shaper;
 
     /* Unless packets overtake, what waits comes out behind what is under way. */
-    if (!packets_count(&l->waiting) ||
-        (next != NS_NEVER && l->cfg.impair.jitter_model != IMPAIR_JITTER_REORDER)) {
+    if (bytes < 0 || (next != NS_NEVER && l->cfg.impair.jitter_model != IMPAIR_JITTER_REORDER)) {
         return next;
     }
-    return ns_min(next,
-                  ns_add(departure(l, &after, packets_at(&l->waiting, 0)->bytes, l->head_since),
-                         impair_delay_min(&l->cfg.impair)));
+    return ns_min(
+        next, ns_add(departure(l, &after, bytes, l->head_since), impair_delay_min(&l->cfg.impair)));
 }
 
 void *link_recv(struct link *l, ns_t now)
+{
+    ns_t due;
+
+    return link_recv_due(l, now, &due);
+}
+
+void *link_recv_due(struct link *l, ns_t now, ns_t *due)
 {
     advance(l, now);
     if (!packets_count(&l->under_way) || packets_at(&l->under_way, 0)->due > now) {
@@ -262,6 +390,7 @@ void *link_recv(struct link *l, ns_t now)
     }
     struct packets_entry e = packets_take(&l->under_way);
 
+    *due = e.due;
     l->counters.out_packets++;
     l->counters.out_bytes += (uint64_t)e.bytes;
     return e.packet;
@@ -270,7 +399,7 @@ void *link_recv(struct link *l, ns_t now)
 int64_t link_backlog_bytes(const struct link *l, ns_t now)
 {
     struct shaper shaper = l->shaper;
-    int64_t backlog = l->backlog;
+    int64_t backlog = l->aqm ? aqm_bytes(l->aqm) : l->backlog;
     ns_t since = l->head_since;
 
     for (size_t i = 0; i < packets_count(&l->waiting); i++) {
@@ -285,7 +414,24 @@ int64_t link_backlog_bytes(const struct link *l, ns_t now)
     return backlog;
 }
 
+size_t link_packets(const struct link *l)
+{
+    return packets_count(&l->under_way) +
+           (l->aqm ? aqm_packets(l->aqm) : packets_count(&l->waiting));
+}
+
 void link_counters(const struct link *l, struct link_counters *out)
 {
+    struct aqm_stats s;
+
     *out = l->counters;
+    for (int i = 0; l->aqm && i < AQM_QUEUES; i++) {
+        aqm_stats(l->aqm, i, &s);
+        out->queue_drops += s.overflow_drops + s.early_drops;
+    }
+}
+
+void link_queue(const struct link *l, int queue, struct aqm_stats *out)
+{
+    aqm_stats(l->aqm, queue, out);
 }

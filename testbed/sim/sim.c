@@ -4,6 +4,7 @@
 #include "agents/base/err.h"
 #include "agents/base/heap.h"
 #include "agents/base/rate.h"
+#include "testbed/link/flow.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -208,6 +209,11 @@ void *sim_copy_packet(const void *packet)
     return p;
 }
 
+void sim_mark_packet(void *packet)
+{
+    ((struct packet *)packet)->dgram.ecn = AQM_CE;
+}
+
 static int tap(struct sim *s, const struct host *h, const struct dgram *d, uint8_t ttl)
 {
     if (h->cfg.tap && pcap_dump_udp(h->cfg.tap, SIM_EPOCH_S * NS_PER_S + s->now, &d->from, &d->to,
@@ -222,7 +228,13 @@ static int forward(struct sim *s, struct packet *p)
 {
     struct hop *hop = &s->hops[p->route->links[p->hop++]];
 
-    if (link_send(hop->link, p, p->bytes, s->now)) {
+    const struct link_packet in = {
+        .packet = p,
+        .bytes = p->bytes,
+        .flow = link_needs_flow(hop->link) ? flow_hash(FLOW_UDP, &p->dgram.from, &p->dgram.to) : 0,
+        .ecn = p->dgram.ecn};
+
+    if (link_send_packet(hop->link, &in, s->now)) {
         return fail(s, ERR_NOMEM, "the simulator", "out of memory");
     }
     return schedule(s, &hop->source, link_next(hop->link));

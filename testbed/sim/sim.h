@@ -61,6 +61,8 @@ int sim_add_host(struct sim *s, const struct sim_host *host);
 int sim_add_link(struct sim *s, struct link *l);
 /* For link_config.copy of links that duplicate. */
 void *sim_copy_packet(const void *packet);
+/* For the mark of a link's queue discipline: the datagram carries CE from then on. */
+void sim_mark_packet(void *packet);
 /* Datagrams from host to host pass these n (1..SIM_PATH_LINKS_MAX) links, in order. Several paths
  * may share a link. Returns 0 or ERR_CONFIG for an unknown index or number of links. */
 int sim_add_path(struct sim *s, int from, int to, const int *links, size_t n);
