@@ -156,7 +156,7 @@ $(USRSCTP):
 		$$(pkg-config --variable=libdir usrsctp)/libusrsctp.a $@
 WEBRTC_LIBS := $(USRSCTP) -lsrtp2
 
-SYS_LIBS  := -lfyaml -ljansson -lgsl -lgslcblas -lsqlite3 -lnl-route-3 -lnl-3 -lpcap -lxxhash -lm
+SYS_LIBS  := -lfyaml -ljansson -lgsl -lgslcblas -lsqlite3 -lnl-route-3 -lnl-3 -lpcap -lxxhash -lcurl -lm
 LINK_stacks = $(WRAPPED) -Wl,--start-group $(1) $(DEPS_A) -Wl,--end-group $(WEBRTC_LIBS) $(SYS_LIBS)
 LINK_agents   = $(call LINK_stacks,$(LIB_agents))
 LINK_testbed  = $(call LINK_stacks,$(LIB_testbed) $(LIB_agents))

@@ -13,7 +13,7 @@ export LC_ALL=C DEBIAN_FRONTEND=noninteractive
 
 RUN="gcc make libc6-dev pkg-config xz-utils patch ca-certificates debian-archive-keyring
     libfyaml-dev libjansson-dev libgsl-dev libsqlite3-dev libnl-3-dev libnl-route-3-dev libpcap-dev
-    libxxhash-dev libsrtp2-dev libusrsctp-dev gnuplot-nox iproute2 procps util-linux"
+    libxxhash-dev libsrtp2-dev libusrsctp-dev libcurl4-openssl-dev gnuplot-nox iproute2 procps util-linux"
 TEST="libcmocka-dev clang clang-format libclang-rt-dev tshark shellcheck libcap2-bin"
 INTEROP="golang-go golang-github-lucas-clemente-quic-go-dev golang-github-pion-webrtc.v3-dev
     ngtcp2-client ngtcp2-server iperf3 openssl"

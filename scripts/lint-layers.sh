@@ -17,6 +17,7 @@ agents/play/*         agents/base/* agents/record/*
 agents/quic/*         agents/tls/* agents/base/* agents/record/* agents/rtp/* agents/media/* agents/cc/* agents/play/* agents/agent*.h
 agents/webrtc/*       agents/tls/* agents/base/* agents/record/* agents/rtp/* agents/media/* agents/cc/* agents/agent*.h
 agents/io/*           agents/*
+agents/http/*         agents/base/* agents/record/* agents/play/* agents/io/*
 agents/*.h            agents/base/* agents/record/* agents/rtp/* agents/media/* agents/cc/* agents/play/* agents/agent*.h
 agents/*.c            agents/*
 testbed/scenario/*    agents/base/* agents/agent_config.h agents/media/frame_trace.h
@@ -42,6 +43,7 @@ usrsctp*              agents/webrtc/*
 netlink/*             testbed/netns/*
 pcap*                 testbed/capture/* analysis/ingest/*
 fyaml* libfyaml*      testbed/scenario/*
+curl/*                agents/http/*
 cmocka*               *_test.c *_nstest.c *_bench.c agents/base/test* testbed/faults/*
 '
 # The header patterns of a row end at the first word holding one of these.
