@@ -137,12 +137,22 @@ int capture_each(FILE *stream, const char *name, capture_visit *visit, void *ctx
 int capture_each_file(const char *path, capture_visit *visit, void *ctx, struct fault *f)
 {
     FILE *stream = fopen(path, "re");
+    char *buffer;
+    int rc;
 
     if (!stream) {
         return fault_set(f, ERR_OS, "%s: %s", path, strerror(errno));
     }
-    setvbuf(stream, NULL, _IOFBF, STREAM_BUFFER_BYTES);
-    return capture_each(stream, path, visit, ctx, f);
+    /* glibc takes a size only along with a buffer: else it reads 4 KiB at a time */
+    buffer = malloc(STREAM_BUFFER_BYTES);
+    if (!buffer) {
+        fclose(stream);
+        return fault_set(f, ERR_NOMEM, "%s: %s", path, err_text(ERR_NOMEM));
+    }
+    setvbuf(stream, buffer, _IOFBF, STREAM_BUFFER_BYTES);
+    rc = capture_each(stream, path, visit, ctx, f);
+    free(buffer);
+    return rc;
 }
 
 int capture_parse(struct capture *c, FILE *stream, const struct capture_hosts *hosts,

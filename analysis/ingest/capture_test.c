@@ -256,6 +256,52 @@ static void test_checksums(void **state)
     assert_false(d.damaged);
 }
 
+/* RFC 1071 word by word, as it is written there. */
+static uint16_t checksum(uint32_t sum, const uint8_t *data, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        sum += (uint32_t)data[i] << (i % 2 ? 0 : 8);
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    return (uint16_t)~sum;
+}
+
+/* Of every length, and with bytes whose sums carry. */
+static void test_checksums_of_all_lengths(void **state)
+{
+    static const uint8_t header[] = {0x45, 0,  0, 0, 0,  0,  0, 0, 64,   17,   0,    0,
+                                     10,   77, 1, 1, 10, 77, 3, 2, 0x13, 0x88, 0x13, 0x88};
+    uint8_t packet[28 + 1472] = {0};
+    struct udp_datagram d;
+
+    (void)state;
+    for (size_t len = 0; len <= 1472; len += len < 80 ? 1 : 58) {
+        for (int fill = 0; fill < 3; fill++) {
+            uint32_t pseudo = 0x0a4d + 0x0101 + 0x0a4d + 0x0302 + 17 + 8 + (uint32_t)len;
+            uint16_t right;
+
+            memcpy(packet, header, sizeof header);
+            packet[2] = (uint8_t)((28 + len) >> 8);
+            packet[3] = (uint8_t)(28 + len);
+            packet[24] = (uint8_t)((8 + len) >> 8);
+            packet[25] = (uint8_t)(8 + len);
+            packet[26] = packet[27] = 0;
+            for (size_t i = 0; i < len; i++) {
+                packet[28 + i] = fill == 0 ? 0xff : fill == 1 ? (uint8_t)(i * i * 7 + i) : 0;
+            }
+            right = checksum(pseudo, packet + 20, 8 + len);
+            right = right ? right : 0xffff;
+            packet[26] = (uint8_t)(right >> 8);
+            packet[27] = (uint8_t)right;
+            assert_int_equal(udp_parse(&d, UDP_LINK_IP, packet, 28 + len), 0);
+            assert_false(d.damaged);
+            packet[27] ^= 1;
+            assert_int_equal(udp_parse(&d, UDP_LINK_IP, packet, 28 + len), 0);
+            assert_true(d.damaged);
+        }
+    }
+}
+
 static void test_udp_v6(void **state)
 {
     uint8_t packet[40 + 8 + 4] = {0x60, 0x20, 0, 0, 0, 12, 17, 64};
@@ -287,6 +333,7 @@ int main(void)
         cmocka_unit_test(test_no_capture),
         cmocka_unit_test(test_udp_v4),
         cmocka_unit_test(test_checksums),
+        cmocka_unit_test(test_checksums_of_all_lengths),
         cmocka_unit_test(test_udp_v6),
     };
 

@@ -206,10 +206,7 @@ static int index_trace(struct join *j, const struct trace *t)
     for (size_t i = 0; i < t->count && !rc; i++) {
         j->entries[i] = (struct join_entry){t->seen[i].digest, (uint32_t)i};
     }
-    if (!rc) {
-        join_sort(j);
-    }
-    return rc;
+    return rc ? rc : join_sort(j);
 }
 
 static void put_packets(struct loading *l, const struct trace *from, const struct trace *to,

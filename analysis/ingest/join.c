@@ -5,6 +5,12 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
+
+#define DIGIT_BITS 11
+#define DIGITS 6 /* make 64 bits */
+/* Below this many entries comparing is as fast. */
+#define RADIX_MIN 512
 
 static int compare(const void *pa, const void *pb)
 {
@@ -36,23 +42,131 @@ void join_fini(struct join *j)
     *j = (struct join){0};
 }
 
-void join_sort(struct join *j)
-{
-    bool sorted = true;
+/* ---- order ----
+ *
+ * By the digits of the key, least first, each pass keeping the order of the one before: a fraction
+ * of what comparing takes, which was a quarter of a reduction. */
 
-    /* Packet numbers come in order. */
-    for (size_t i = 1; i < j->count && sorted; i++) {
-        sorted = compare(&j->entries[i - 1], &j->entries[i]) <= 0;
+struct radix {
+    uint32_t counts[DIGITS][1 << DIGIT_BITS];
+};
+
+static size_t digit(uint64_t key, int d)
+{
+    return key >> (d * DIGIT_BITS) & ((1 << DIGIT_BITS) - 1);
+}
+
+static void count_digits(struct radix *r, const struct join_entry *e, size_t n)
+{
+    memset(r, 0, sizeof *r);
+    for (size_t i = 0; i < n; i++) {
+        for (int d = 0; d < DIGITS; d++) {
+            r->counts[d][digit(e[i].key, d)]++;
+        }
     }
-    if (!sorted) {
-        qsort(j->entries, j->count, sizeof *j->entries, compare);
+}
+
+/* Moves entries to their places by digit d. */
+static void deal(uint32_t *counts, int d, const struct join_entry *from, struct join_entry *to,
+                 size_t n)
+{
+    uint32_t place = 0;
+
+    for (size_t i = 0; i < 1 << DIGIT_BITS; i++) {
+        uint32_t count = counts[i];
+
+        counts[i] = place;
+        place += count;
     }
+    for (size_t i = 0; i < n; i++) {
+        to[counts[digit(from[i].key, d)]++] = from[i];
+    }
+}
+
+/* Equal keys keep the order they came in, which need not be that of their rows. */
+static void order_equal_keys(struct join_entry *e, size_t n)
+{
+    for (size_t i = 0, run; i < n; i += run) {
+        bool sorted = true;
+
+        for (run = 1; i + run < n && e[i + run].key == e[i].key; run++) {
+            sorted &= e[i + run - 1].row <= e[i + run].row;
+        }
+        if (!sorted) {
+            qsort(&e[i], run, sizeof *e, compare);
+        }
+    }
+}
+
+static void sort_by_digits(struct radix *r, struct join_entry *e, struct join_entry *other,
+                           size_t n)
+{
+    struct join_entry *from = e, *to = other;
+
+    count_digits(r, e, n);
+    for (int d = 0; d < DIGITS; d++) {
+        struct join_entry *dealt = to;
+
+        if (r->counts[d][digit(from[0].key, d)] == n) {
+            continue; /* all have the same */
+        }
+        deal(r->counts[d], d, from, to, n);
+        to = from;
+        from = dealt;
+    }
+    if (from != e) {
+        memcpy(e, from, n * sizeof *e);
+    }
+    order_equal_keys(e, n);
+}
+
+static bool in_order(const struct join_entry *e, size_t n)
+{
+    for (size_t i = 1; i < n; i++) {
+        if (compare(&e[i - 1], &e[i]) > 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int join_sort_entries(struct join_entry *e, size_t n)
+{
+    struct join_entry *other;
+    struct radix *r;
+
+    if (in_order(e, n)) { /* as packet numbers come */
+        return 0;
+    }
+    if (n < RADIX_MIN) {
+        qsort(e, n, sizeof *e, compare);
+        return 0;
+    }
+    other = malloc(n * sizeof *other);
+    r = malloc(sizeof *r);
+    if (other && r) {
+        sort_by_digits(r, e, other, n);
+    }
+    free(other);
+    free(r);
+    return other && r ? 0 : ERR_NOMEM;
+}
+
+int join_sort(struct join *j)
+{
+    return join_sort_entries(j->entries, j->count);
 }
 
 uint32_t join_find(const struct join *j, uint64_t key)
 {
-    size_t lo = 0, hi = j->count;
+    size_t lo = 0, hi = j->count, guess;
 
+    /* Numbers that count up without a gap, as most do, are where they should be. */
+    guess = hi && key >= j->entries[0].key ? key - j->entries[0].key : hi;
+    if (guess < hi && j->entries[guess].key == key && guess > 0 &&
+        j->entries[guess - 1].key < key) {
+        return j->entries[guess].row;
+    }
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
 

@@ -24,8 +24,11 @@ struct join {
  * more than JOIN_NONE rows. */
 int join_init(struct join *j, size_t count);
 void join_fini(struct join *j);
-/* Call once after entries and count are filled in. */
-void join_sort(struct join *j);
+/* Orders n entries by (key, row). Takes as much memory again while it works, unless they are few or
+ * in order already. Returns 0 or ERR_NOMEM. */
+int join_sort_entries(struct join_entry *entries, size_t n);
+/* The same; call once after entries and count are filled in. */
+int join_sort(struct join *j);
 /* The first row with key, or JOIN_NONE. */
 uint32_t join_find(const struct join *j, uint64_t key);
 /* Writes into to_b[row of a] the row of b that it belongs to, or JOIN_NONE; to_b has room for every

@@ -7,6 +7,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -16,7 +18,7 @@ static void make(struct join *j, const uint64_t *keys, size_t n)
     for (size_t i = 0; i < n; i++) {
         j->entries[i] = (struct join_entry){keys[i], (uint32_t)i};
     }
-    join_sort(j);
+    assert_int_equal(join_sort(j), 0);
 }
 
 static void test_equal_keys_pair_in_order(void **state)
@@ -97,13 +99,69 @@ static void test_nothing_to_join(void **state)
     assert_int_equal(join_init(&a, (size_t)UINT32_MAX + 1), ERR_LIMIT);
 }
 
+static int by_key_and_row(const void *pa, const void *pb)
+{
+    const struct join_entry *a = pa, *b = pb;
+
+    if (a->key != b->key) {
+        return a->key < b->key ? -1 : 1;
+    }
+    return a->row < b->row ? -1 : a->row > b->row;
+}
+
+/* Many entries take another way than few: what comes of it must be the same. Spread keys, keys that
+ * differ in few digits, some that all are equal, and rows that do not come in order. */
+static void test_many_are_ordered_as_few(void **state)
+{
+    enum { MANY = 5000 };
+    struct join_entry *e = calloc(MANY, sizeof *e), *same = calloc(MANY, sizeof *same);
+
+    (void)state;
+    assert_true(e && same);
+    for (int kind = 0; kind < 4; kind++) {
+        uint64_t x = 1;
+
+        for (size_t i = 0; i < MANY; i++) {
+            x = x * UINT64_C(6364136223846793005) + 1442695040888963407;
+            e[i].key = kind == 0 ? x : kind == 1 ? x >> 60 << 33 : kind == 2 ? 7 : x >> 54;
+            e[i].row = (uint32_t)(kind % 2 ? i : (i * 1001) % MANY);
+        }
+        memcpy(same, e, MANY * sizeof *e);
+        qsort(same, MANY, sizeof *same, by_key_and_row);
+        assert_int_equal(join_sort_entries(e, MANY), 0);
+        for (size_t i = 0; i < MANY; i++) {
+            assert_true(e[i].key == same[i].key && e[i].row == same[i].row);
+        }
+    }
+    free(e);
+    free(same);
+}
+
+/* Also where keys count up with gaps and with several rows each. */
+static void test_find_in_numbers(void **state)
+{
+    static const uint64_t keys[] = {10, 11, 11, 13, 14, 20};
+    struct join j;
+
+    (void)state;
+    make(&j, keys, 6);
+    assert_int_equal(join_find(&j, 10), 0);
+    assert_int_equal(join_find(&j, 11), 1);
+    assert_int_equal(join_find(&j, 12), JOIN_NONE);
+    assert_int_equal(join_find(&j, 13), 3);
+    assert_int_equal(join_find(&j, 14), 4);
+    assert_int_equal(join_find(&j, 20), 5);
+    assert_int_equal(join_find(&j, 9), JOIN_NONE);
+    assert_int_equal(join_find(&j, UINT64_MAX), JOIN_NONE);
+    join_fini(&j);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_equal_keys_pair_in_order),
-        cmocka_unit_test(test_copies),
-        cmocka_unit_test(test_find_gives_the_first),
-        cmocka_unit_test(test_nothing_to_join),
+        cmocka_unit_test(test_equal_keys_pair_in_order), cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_find_gives_the_first),     cmocka_unit_test(test_nothing_to_join),
+        cmocka_unit_test(test_many_are_ordered_as_few),  cmocka_unit_test(test_find_in_numbers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

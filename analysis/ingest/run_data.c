@@ -68,8 +68,7 @@ static int index_digests(struct join *j, const struct capture_trace *t)
     for (size_t i = 0; i < t->count; i++) {
         j->entries[i] = (struct join_entry){t->packets[i].digest, (uint32_t)i};
     }
-    join_sort(j);
-    return 0;
+    return join_sort(j);
 }
 
 /* The captures of one direction at both ends, where the packets are sent and where they arrive. */
@@ -140,8 +139,10 @@ static int match_records(uint32_t **to, const struct table *records, const struc
     for (size_t i = 0; i < records->rows; i++) {
         rows.entries[i] = (struct join_entry){(uint64_t)digest[i], (uint32_t)i};
     }
-    join_sort(&rows);
-    join_pair(&rows, digests, *to);
+    rc = join_sort(&rows);
+    if (!rc) {
+        join_pair(&rows, digests, *to);
+    }
 out:
     join_fini(&rows);
     return rc;
@@ -176,6 +177,7 @@ static int build_numbers(struct run_numbers *out, const struct table *records, c
     if (rc) {
         return rc;
     }
+    out->records = records->rows;
     out->times = calloc(captured->count ? captured->count : 1, sizeof *out->times);
     if (!out->times) {
         return ERR_NOMEM;
@@ -191,8 +193,24 @@ static int build_numbers(struct run_numbers *out, const struct table *records, c
         }
     }
     out->rows.count = used;
-    join_sort(&out->rows);
-    return 0;
+    return join_sort(&out->rows);
+}
+
+static ns_t first_numbered(const struct table *sent)
+{
+    const int64_t *time = table_column(sent, "time_ns"), *number = table_column(sent, "packet");
+
+    for (size_t i = 0; i < sent->rows; i++) {
+        if (number[i] != RECORD_NONE) {
+            return time[i];
+        }
+    }
+    return NS_NEVER;
+}
+
+void run_data_drop(struct run_data *d, enum run_agent agent, enum record_kind kind)
+{
+    table_fini(&d->tables[agent][kind]);
 }
 
 static int join_forward(struct run_data *d, const struct ends *e)
@@ -206,6 +224,8 @@ static int join_forward(struct run_data *d, const struct ends *e)
         describe(&d->forward, sent, to);
         rc = build_numbers(&d->sent, sent, to, e->from, &d->info);
     }
+    d->first_numbered = first_numbered(sent);
+    run_data_drop(d, RUN_SENDER, RECORD_PACKET_SENT);
     free(to);
     to = NULL;
     if (!rc) {
@@ -214,6 +234,7 @@ static int join_forward(struct run_data *d, const struct ends *e)
     if (!rc) {
         rc = build_numbers(&d->received, received, to, e->to, &d->info);
     }
+    run_data_drop(d, RUN_RECEIVER, RECORD_PACKET_RECEIVED);
     free(to);
     return rc;
 }
@@ -312,7 +333,7 @@ int run_data_load(struct run_data *d, const char *dir, struct fault *f)
     char path[PATH_BYTES];
     int rc;
 
-    *d = (struct run_data){0};
+    *d = (struct run_data){.first_numbered = NS_NEVER};
     snprintf(path, sizeof path, "%s/manifest.json", dir);
     rc = run_info_read(&d->info, path, f);
     rc = rc ? rc : load_tables(d, dir, f);

@@ -38,7 +38,8 @@ struct run_trace {
 struct run_numbers {
     struct join rows;  /* packet number to index into times */
     ns_t *times;       /* of the host's capture */
-    size_t uncaptured; /* records whose datagram the capture does not have */
+    size_t records;    /* of datagrams, by the agent */
+    size_t uncaptured; /* those whose datagram the capture does not have */
 };
 
 struct run_data {
@@ -47,18 +48,23 @@ struct run_data {
     struct table tables[RUN_AGENTS][RECORD_KINDS];
     struct run_trace forward, reverse;
     struct run_numbers sent, received; /* forward packets at the sender, at the receiver */
-    uint64_t cut;                      /* datagrams a capture did not keep whole */
-    uint64_t damaged;                  /* datagrams with a wrong checksum in a capture */
-    size_t captured;                   /* datagrams in both captures */
-    uint64_t truncated;                /* files of records whose last line is cut off */
-    struct flows flows;                /* stack exec alone; its packets are all data above */
+    ns_t first_numbered; /* by the sender's records, when the first packet with a number
+                          * was sent; NS_NEVER: none */
+    uint64_t cut;        /* datagrams a capture did not keep whole */
+    uint64_t damaged;    /* datagrams with a wrong checksum in a capture */
+    size_t captured;     /* datagrams in both captures */
+    uint64_t truncated;  /* files of records whose last line is cut off */
+    struct flows flows;  /* stack exec alone; its packets are all data above */
 };
 
 /* Loads dir. Returns 0 or a negative code with *f filled; nothing is then left allocated. Records
  * that a valid run must have (sender.packet_sent, receiver.packet_received, and with media
  * sender.rtp_sent) are an error when missing; a run that calls itself invalid may lack any, and
- * the last line of each may be cut off. */
+ * the last line of each may be cut off. The tables packet_sent and packet_received, which are the
+ * largest, are empty afterwards: what they say is in the traces. */
 int run_data_load(struct run_data *d, const char *dir, struct fault *f);
+/* Frees a table that is needed no more; it is empty afterwards. */
+void run_data_drop(struct run_data *d, enum run_agent agent, enum record_kind kind);
 void run_data_fini(struct run_data *d);
 
 /* Capture time of transport packet number at the sender, at the receiver; NS_NEVER: not there. */

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define HEADER_BYTES 512 /* more than any header has */
+#define PLAIN_DIGITS 18  /* cannot overflow */
 
 struct cursor {
     const char *file;
@@ -108,7 +109,7 @@ static int parse_int(struct cursor *c, int64_t *out)
         return 0;
     }
     /* Eighteen digits cannot overflow; the rare longer ones are added up again with care. */
-    if (p - digits > 18) {
+    if (p - digits > PLAIN_DIGITS) {
         v = 0;
         for (const char *q = digits; q < p; q++) {
             if (__builtin_mul_overflow(v, 10, &v) ||
@@ -125,23 +126,49 @@ static int parse_int(struct cursor *c, int64_t *out)
     return 0;
 }
 
+/* The cells of a row as nearly all are: up to 18 digits, perhaps with a sign, and what separates
+ * them. Returns whether it was one; else the cursor has not moved. */
+static inline bool parse_plain(struct cursor *c, char separator, int64_t *out)
+{
+    const char *p = c->pos, *digits;
+    uint64_t v = 0;
+    bool negative = p < c->end && *p == '-';
+
+    p += negative;
+    digits = p;
+    while (p < c->end && (unsigned char)(*p - '0') < 10) {
+        v = v * 10 + (uint64_t)(*p++ - '0');
+    }
+    if (p == digits || p - digits > PLAIN_DIGITS || p == c->end || *p != separator) {
+        return false;
+    }
+    *out = (int64_t)(negative ? 0 - v : v);
+    c->pos = p + 1;
+    return true;
+}
+
+static int parse_cell(struct cursor *c, char separator, int64_t *out)
+{
+    int rc = parse_int(c, out);
+
+    return rc ? rc : end_cell(c, separator);
+}
+
 static int parse_row(struct cursor *c, struct table *t, size_t row)
 {
+    int64_t *cell = &t->values[row];
     int rc;
 
     if (t->names && ((rc = parse_name(c, t->names[row])) || (rc = end_cell(c, ',')))) {
         return rc;
     }
-    for (size_t i = 0; i < t->columns; i++) {
-        rc = parse_int(c, &t->values[i * t->rows + row]);
-        if (!rc) {
-            rc = end_cell(c, i + 1 < t->columns ? ',' : '\n');
-        }
+    for (size_t i = 0; i + 1 < t->columns; i++, cell += t->rows) {
+        rc = parse_plain(c, ',', cell) ? 0 : parse_cell(c, ',', cell);
         if (rc) {
             return rc;
         }
     }
-    return 0;
+    return parse_cell(c, '\n', cell);
 }
 
 static size_t count_lines(const char *p, const char *end)

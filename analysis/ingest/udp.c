@@ -65,17 +65,27 @@ static size_t parse_v6(struct udp_datagram *d, struct buf_reader *r)
     return next == PROTOCOL_UDP ? length : 0;
 }
 
+/* Sums of 64 bits with the carry taken in at the end: modulo 2^16 - 1, which is what counts, a
+ * carry is worth 1, and so is each 2^16. */
+static uint64_t sum_words(const uint8_t **data, size_t *len)
+{
+    uint64_t sums[2] = {0}, carries = 0, words[2];
+
+    for (; *len >= sizeof words; *len -= sizeof words, *data += sizeof words) {
+        memcpy(words, *data, sizeof words);
+        carries += __builtin_add_overflow(sums[0], words[0], &sums[0]);
+        carries += __builtin_add_overflow(sums[1], words[1], &sums[1]);
+    }
+    return (sums[0] >> 32) + (uint32_t)sums[0] + (sums[1] >> 32) + (uint32_t)sums[1] + carries;
+}
+
 /* Adds up bytes in pairs, as they lie in memory (RFC 1071 section 2: the order of bytes is no
  * matter). */
 static uint64_t sum(uint64_t total, const uint8_t *data, size_t len)
 {
     uint16_t pair;
-    uint32_t word;
 
-    for (; len >= sizeof word; len -= sizeof word, data += sizeof word) {
-        memcpy(&word, data, sizeof word);
-        total += word;
-    }
+    total += sum_words(&data, &len);
     for (; len >= sizeof pair; len -= sizeof pair, data += sizeof pair) {
         memcpy(&pair, data, sizeof pair);
         total += pair;

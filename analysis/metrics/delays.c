@@ -153,11 +153,11 @@ int delays_init(struct delays *l, const struct run_data *d, const struct media *
     add_queue(l, &d->forward, unloaded);
     add_rtt(l, &d->tables[RUN_SENDER][RECORD_RTT]);
     for (size_t i = 0; i < ITEMS; i++) {
+        dist_sort(dist_of(l, &items[i]));
         if (dist_of(l, &items[i])->failed) {
             delays_fini(l);
             return ERR_NOMEM;
         }
-        dist_sort(dist_of(l, &items[i]));
     }
     return 0;
 }

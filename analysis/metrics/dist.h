@@ -19,19 +19,21 @@ struct dist_sample {
 struct dist {
     struct dist_sample *samples;
     size_t count, room;
-    bool failed; /* out of memory: samples are missing */
+    bool failed; /* out of memory: samples are missing, or not in order */
 };
 
 /* The samples of a window in ascending order. */
 struct dist_view {
-    double *values, *weights, *cumulative;
+    double *values;
+    double *weights, *cumulative; /* NULL: every sample counts once */
     size_t count;
 };
 
 void dist_fini(struct dist *d);
 void dist_add(struct dist *d, ns_t time, double value);
 void dist_add_span(struct dist *d, ns_t from, ns_t until, double value);
-/* Orders the samples by value; call after the last sample and before dist_view_init. */
+/* Orders the samples by value, equal ones as they came; call after the last sample and before
+ * dist_view_init. */
 void dist_sort(struct dist *d);
 
 /* Samples within [start, end). Returns 0 or ERR_NOMEM. */

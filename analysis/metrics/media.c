@@ -30,7 +30,10 @@ static int index_first(struct join *j, const struct table *t)
         }
     }
     j->count = n;
-    join_sort(j);
+    rc = join_sort(j);
+    if (rc) {
+        return rc;
+    }
     for (size_t i = 0; i < n; i++) {
         if (unique == 0 || j->entries[unique - 1].key != j->entries[i].key) {
             j->entries[unique++] = j->entries[i];

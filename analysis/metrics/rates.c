@@ -129,11 +129,11 @@ int rates_targets(struct dist *out, const struct run_data *d, const struct windo
             dist_add_span(out, time[i], until, (double)target[i]);
         }
     }
+    dist_sort(out);
     if (out->failed) {
         dist_fini(out);
         return ERR_NOMEM;
     }
-    dist_sort(out);
     return 0;
 }
 

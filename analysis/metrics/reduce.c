@@ -172,6 +172,8 @@ static int reduce(struct reduction *r)
 
     if (!rc) {
         rc = media_init(&r->media, &r->data);
+        run_data_drop(&r->data, RUN_SENDER, RECORD_RTP_SENT);
+        run_data_drop(&r->data, RUN_RECEIVER, RECORD_RTP_RECEIVED);
     }
     if (!rc) {
         rc = delays_init(&r->delays, &r->data, &r->media, r->certificate.unloaded);

@@ -77,22 +77,14 @@ static double message_bytes(const struct table *t, int64_t channel, const struct
 static double setup_ms(const struct run_data *d)
 {
     const struct table *events = &d->tables[RUN_SENDER][RECORD_EVENT];
-    const struct table *packets = &d->tables[RUN_SENDER][RECORD_PACKET_SENT];
-    const int64_t *time = table_column(events, "time_ns"), *number;
+    const int64_t *time = table_column(events, "time_ns");
 
     for (size_t i = 0; i < events->rows; i++) {
         if (strcmp(events->names[i], EVENT_CONNECTED) == 0) {
             return ns_to_ms(time[i]);
         }
     }
-    time = table_column(packets, "time_ns");
-    number = table_column(packets, "packet");
-    for (size_t i = 0; i < packets->rows; i++) {
-        if (number[i] != RECORD_NONE) {
-            return ns_to_ms(time[i]);
-        }
-    }
-    return NAN;
+    return d->first_numbered == NS_NEVER ? NAN : ns_to_ms(d->first_numbered);
 }
 
 void transfer_put(const struct run_data *d, const struct windows *w, struct metric_set *out)

@@ -51,9 +51,9 @@ static void check_trace(struct reasons *r, const struct run_trace *t, bool copie
     }
 }
 
-static void check_numbers(struct reasons *r, const struct run_numbers *n, const struct table *t)
+static void check_numbers(struct reasons *r, const struct run_numbers *n)
 {
-    if ((double)n->uncaptured > VALIDITY_MISMATCH_MAX_RATIO * (double)t->rows) {
+    if ((double)n->uncaptured > VALIDITY_MISMATCH_MAX_RATIO * (double)n->records) {
         add(r, "capture-incomplete", n->uncaptured,
             "datagrams in an agent's records that its host's capture does not have");
     }
@@ -98,8 +98,8 @@ json_t *validity_reasons(const struct run_data *d, const struct media *m, const 
     add(&r, "records-truncated", d->truncated, "files of records whose last line is cut off");
     check_trace(&r, &d->forward, run_info_duplicates(&d->info));
     check_trace(&r, &d->reverse, run_info_duplicates(&d->info));
-    check_numbers(&r, &d->sent, &d->tables[RUN_SENDER][RECORD_PACKET_SENT]);
-    check_numbers(&r, &d->received, &d->tables[RUN_RECEIVER][RECORD_PACKET_RECEIVED]);
+    check_numbers(&r, &d->sent);
+    check_numbers(&r, &d->received);
     add(&r, "clock-step", run_info_clock_stepped(&d->info),
         "the wall clock, which stamps the captures, was stepped during the run");
     add(&r, "media-missing", d->info.has_media && m->received_count == 0,
