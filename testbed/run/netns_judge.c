@@ -21,7 +21,7 @@
 #define DIGEST_NONE INT64_MIN
 #define EVENT_END 1 /* of a file record */
 
-__attribute__((format(printf, 4, 5))) static void invalid(struct netns_run *r, const char *reason,
+__attribute__((format(printf, 4, 5))) static void invalid(struct manifest *m, const char *reason,
                                                           uint64_t count, const char *format, ...)
 {
     char detail[160];
@@ -33,20 +33,22 @@ __attribute__((format(printf, 4, 5))) static void invalid(struct netns_run *r, c
     va_start(args, format);
     vsnprintf(detail, sizeof detail, format, args);
     va_end(args);
-    manifest_add_invalid(&r->manifest, reason, (int64_t)count, detail);
+    manifest_add_invalid(m, reason, (int64_t)count, detail);
 }
 
-static void judge_agents(struct netns_run *r)
+/* What is the matter with a call is told in its own manifest. */
+static void judge_agents(struct netns_run *r, size_t pair)
 {
-    const struct manifest_agent *outcomes[] = {&r->manifest.sender, &r->manifest.receiver};
+    struct manifest *m = netns_pair_manifest(r, pair);
 
+    m = m ? m : &r->manifest;
     for (int i = 0; i < NETNS_SIDES; i++) {
-        const struct netns_side *s = &r->sides[i];
+        const struct netns_side *s = &r->sides[NETNS_SIDES * pair + (size_t)i];
 
         if (s->timed_out) {
-            invalid(r, "agent-timeout", 1, "%s: did not end when told to", s->name);
-        } else if (outcomes[i]->exit_status && !s->told) {
-            invalid(r, "agent-exit", 1, "%s: %.140s", s->name, outcomes[i]->error);
+            invalid(m, "agent-timeout", 1, "%s: did not end when told to", s->name);
+        } else if (s->outcome.exit_status && !s->told) {
+            invalid(m, "agent-exit", 1, "%s: %.140s", s->name, s->outcome.error);
         }
     }
 }
@@ -57,13 +59,13 @@ static void judge_captures(struct netns_run *r)
                                            &r->manifest.receiver_capture};
 
     for (int i = 0; i < NETNS_SIDES; i++) {
+        const struct capture_live_stats *c = &r->captured[i];
         const struct netns_side *s = &r->sides[i];
 
-        *outcomes[i] =
-            (struct manifest_capture){.packets = s->capture.packets, .dropped = s->capture.dropped};
-        invalid(r, "capture-drops", s->capture.dropped, "%s.pcap: buffer full", s->name);
-        invalid(r, "oversized-packet", s->capture.oversize,
-                "%s.pcap: frames of up to %" PRIu32 " bytes", s->name, s->capture.longest);
+        *outcomes[i] = (struct manifest_capture){.packets = c->packets, .dropped = c->dropped};
+        invalid(&r->manifest, "capture-drops", c->dropped, "%s.pcap: buffer full", s->name);
+        invalid(&r->manifest, "oversized-packet", c->oversize,
+                "%s.pcap: frames of up to %" PRIu32 " bytes", s->name, c->longest);
     }
 }
 
@@ -79,13 +81,13 @@ static void judge_wire_counts(struct netns_run *r, int i)
     uint64_t drops = c->oversize_drops + c->store_drops + c->send_drops;
     uint64_t in = c->in_frames + c->duplicated, out = c->out_frames + c->lost + drops + c->inside;
 
-    invalid(r, "wire-drops", c->kernel_drops + drops,
+    invalid(&r->manifest, "wire-drops", c->kernel_drops + drops,
             "%s: %" PRIu64 " receive buffer, %" PRIu64 " oversize, %" PRIu64 " store, %" PRIu64
             " send",
             names[i], c->kernel_drops, c->oversize_drops, c->store_drops, c->send_drops);
-    invalid(r, "wire-drops", shaped > seen ? shaped - seen : 0,
+    invalid(&r->manifest, "wire-drops", shaped > seen ? shaped - seen : 0,
             "%s: left the shaper but never reached the wire", names[i]);
-    invalid(r, "wire-drops", in > out ? in - out : out - in,
+    invalid(&r->manifest, "wire-drops", in > out ? in - out : out - in,
             "%s: went into the wire and were neither counted as lost nor came out", names[i]);
 }
 
@@ -98,11 +100,11 @@ static void judge_wire(struct netns_run *r)
     }
     judge_wire_counts(r, 0);
     judge_wire_counts(r, 1);
-    invalid(r, "wire-late", w->late_p50 > WIRE_LATE_P50_MAX || w->late_p99 > WIRE_LATE_MAX,
-            "p50 %.3f ms, p99 %.3f ms, maximum %.3f ms%s", ns_to_ms(w->late_p50),
-            ns_to_ms(w->late_p99), ns_to_ms(w->late_max),
-            w->realtime ? "" : "; without real-time priority");
-    invalid(r, "wire-stall", w->late_max > STALL_MAX, "stood still for %.0f ms",
+    invalid(
+        &r->manifest, "wire-late", w->late_p50 > WIRE_LATE_P50_MAX || w->late_p99 > WIRE_LATE_MAX,
+        "p50 %.3f ms, p99 %.3f ms, maximum %.3f ms%s", ns_to_ms(w->late_p50), ns_to_ms(w->late_p99),
+        ns_to_ms(w->late_max), w->realtime ? "" : "; without real-time priority");
+    invalid(&r->manifest, "wire-stall", w->late_max > STALL_MAX, "stood still for %.0f ms",
             ns_to_ms(w->late_max));
 }
 
@@ -110,51 +112,52 @@ static void judge_network(struct netns_run *r)
 {
     static const char *const shapers[] = {"router1", "router2"};
 
-    invalid(r, "qdisc-drops-unexpected", r->losses.qdisc_drops + r->losses.iface_drops,
+    invalid(&r->manifest, "qdisc-drops-unexpected", r->losses.qdisc_drops + r->losses.iface_drops,
             "first at %s", r->losses.where);
-    invalid(r, "link-changed", r->changes.count, "%s", r->changes.what);
+    invalid(&r->manifest, "link-changed", r->changes.count, "%s", r->changes.what);
     for (int i = 0; i < 2 && !r->changes.count; i++) {
-        invalid(r, "link-changed", r->links[i].out_packets < r->base[i].out_packets,
+        invalid(&r->manifest, "link-changed", r->links[i].out_packets < r->base[i].out_packets,
                 "%s wan: another tbf than at the start", shapers[i]);
     }
 }
 
-static int64_t look(struct netns_run *r, const char *role, const char *kind,
+static int64_t look(struct netns_run *r, const struct netns_side *s, const char *kind,
                     const struct csv_query *q, int64_t *last)
 {
     char path[NETNS_RUN_PATH_MAX];
 
-    return netns_run_path(r, path, role, kind) ? 0 : csv_look(path, q, last);
+    return netns_side_path(r, s, path, "", kind) ? 0 : csv_look(path, q, last);
 }
 
 static void judge_files(struct netns_run *r, int64_t files)
 {
     const struct csv_query end = {.where = "event", .value = EVENT_END, .want = "digest"};
     const struct csv_query damaged = {.where = "intact", .value = 0};
+    const struct netns_side *sender = &r->sides[NETNS_SENDER];
+    const struct netns_side *receiver = &r->sides[NETNS_RECEIVER];
     int64_t sent = DIGEST_NONE, got = DIGEST_NONE;
 
-    if (look(r, "receiver", ".file.csv", &end, &got) < files) {
-        invalid(r, "file-unfinished", 1, "the file had not arrived when the run ended");
+    if (look(r, receiver, ".file.csv", &end, &got) < files) {
+        invalid(&r->manifest, "file-unfinished", 1, "the file had not arrived when the run ended");
         return;
     }
-    (void)look(r, "sender", ".file.csv", &end, &sent);
-    if (look(r, "receiver", ".file.csv", &damaged, NULL) ||
+    (void)look(r, sender, ".file.csv", &end, &sent);
+    if (look(r, receiver, ".file.csv", &damaged, NULL) ||
         (files == 1 && sent != DIGEST_NONE && got != DIGEST_NONE && sent != got)) {
-        invalid(r, "file-corrupt", 1, "the file that arrived is not the one sent");
+        invalid(&r->manifest, "file-corrupt", 1, "the file that arrived is not the one sent");
     }
 }
 
-static void judge_flows(struct netns_run *r)
+static void judge_media(struct netns_run *r, size_t call)
 {
-    const struct scenario *s = &r->run->scenario;
+    const struct scenario *s = &netns_pair_run(r, call)->scenario;
+    const struct netns_side *receiver = &r->sides[NETNS_SIDES * call + NETNS_RECEIVER];
+    struct manifest *m = netns_pair_manifest(r, call);
     const struct csv_query all = {0};
 
-    if (s->media && s->media_start < r->manifest.duration &&
-        !look(r, "receiver", ".rtp_received.csv", &all, NULL)) {
-        invalid(r, "media-missing", 1, "the receiver got no RTP packet");
-    }
-    if (scenario_files(s)) {
-        judge_files(r, (int64_t)scenario_files(s));
+    if (s->media && s->media_start < m->duration &&
+        !look(r, receiver, ".rtp_received.csv", &all, NULL)) {
+        invalid(m, "media-missing", 1, "the receiver got no RTP packet");
     }
 }
 
@@ -168,27 +171,27 @@ static void judge_commands(struct netns_run *r)
     bool awaited = s->duration == NS_NEVER || told < ns_add(r->start, s->duration);
 
     if (netns_exec_wanted(r)) {
-        invalid(r, "exec-unfinished", told && awaited,
+        invalid(&r->manifest, "exec-unfinished", told && awaited,
                 "the %s's command was still running %.1f s later: %s", r->sides[!server].name,
                 ns_to_s(told - r->start),
                 told < ns_add(r->start, s->time_limit) ? "the one that serves had ended"
                                                        : "time-limit");
-        invalid(r, "exec-silent", r->sides[NETNS_SENDER].capture.packets == 0,
+        invalid(&r->manifest, "exec-silent", r->captured[NETNS_SENDER].packets == 0,
                 "not one packet was captured at the sender");
     }
 }
 
-static int64_t counter(struct netns_run *r, const char *role, const char *name)
+static int64_t counter(struct netns_run *r, const struct netns_side *s, const char *name)
 {
     const struct csv_query q = {.where = "name", .text = name, .want = "value"};
     int64_t v = 0;
 
-    (void)look(r, role, ".counter.csv", &q, &v);
+    (void)look(r, s, ".counter.csv", &q, &v);
     return v;
 }
 
 /* Whether the agents' own hosts got in the way: what is late or lost there is not the path's. */
-static void judge_drivers(struct netns_run *r)
+static void judge_driver(struct netns_run *r, const struct netns_side *s, struct manifest *m)
 {
     static const struct {
         const char *counter, *reason, *detail;
@@ -197,32 +200,38 @@ static void judge_drivers(struct netns_run *r)
         {"send-errors", "send-errors", "the kernel refused datagrams"},
         {"receive-drops", "receive-drops", "its receive buffer was full"},
     };
+    int64_t late = counter(r, s, "driver-late-p99-ns");
+    int64_t stall = counter(r, s, "driver-late-max-ns");
 
-    for (int i = 0; i < NETNS_SIDES; i++) {
-        const char *name = r->sides[i].name;
-        int64_t late = counter(r, name, "driver-late-p99-ns");
-        int64_t stall = counter(r, name, "driver-late-max-ns");
+    invalid(m, "driver-late", late > DRIVER_LATE_MAX, "%s: p99 %.3f ms", s->name, ns_to_ms(late));
+    invalid(m, "driver-stall", stall > STALL_MAX, "%s: stood still for %.0f ms", s->name,
+            ns_to_ms(stall));
+    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
+        invalid(m, kinds[k].reason, (uint64_t)counter(r, s, kinds[k].counter), "%s: %s", s->name,
+                kinds[k].detail);
+    }
+}
 
-        invalid(r, "driver-late", late > DRIVER_LATE_MAX, "%s: p99 %.3f ms", name, ns_to_ms(late));
-        invalid(r, "driver-stall", stall > STALL_MAX, "%s: stood still for %.0f ms", name,
-                ns_to_ms(stall));
-        for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
-            invalid(r, kinds[k].reason, (uint64_t)counter(r, name, kinds[k].counter), "%s: %s",
-                    name, kinds[k].detail);
-        }
+static void judge_drivers(struct netns_run *r, size_t call)
+{
+    for (size_t i = 0; i < NETNS_SIDES; i++) {
+        judge_driver(r, &r->sides[NETNS_SIDES * call + i], netns_pair_manifest(r, call));
     }
 }
 
 static void judge_clock(struct netns_run *r)
 {
-    struct manifest *m = &r->manifest;
     ns_t offset = netns_clock_look(r), end = r->clock.looked;
 
-    m->monotonic_start_ns = r->start;
-    m->wall_start_ns = r->start + r->wall_offset_start;
-    m->monotonic_end_ns = end;
-    m->wall_end_ns = end + offset;
-    invalid(r, "clock-step", r->clock.steps,
+    for (size_t i = 0; i < r->call_count; i++) {
+        struct manifest *m = netns_pair_manifest(r, i);
+
+        m->monotonic_start_ns = r->start;
+        m->wall_start_ns = r->start + r->wall_offset_start;
+        m->monotonic_end_ns = end;
+        m->wall_end_ns = end + offset;
+    }
+    invalid(&r->manifest, "clock-step", r->clock.steps,
             "the wall clock moved by %.3f ms against the monotonic one", ns_to_ms(r->clock.step));
 }
 
@@ -231,12 +240,21 @@ void netns_judge(struct netns_run *r)
     certify_judge(&r->certificate, &r->manifest);
     judge_network(r);
     netns_rates_judge(&r->rates, &r->manifest);
-    judge_agents(r);
+    for (size_t i = 0; i < r->pair_count; i++) {
+        judge_agents(r, i);
+    }
     judge_captures(r);
     judge_wire(r);
-    judge_flows(r);
+    for (size_t i = 0; i < r->call_count; i++) {
+        judge_media(r, i);
+    }
+    if (scenario_files(&r->run->scenario)) {
+        judge_files(r, (int64_t)scenario_files(&r->run->scenario));
+    }
     judge_commands(r);
-    judge_drivers(r);
+    for (size_t i = 0; i < r->call_count; i++) {
+        judge_drivers(r, i);
+    }
     judge_clock(r);
 }
 

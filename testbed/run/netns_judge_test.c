@@ -61,6 +61,8 @@ static int set_up(void **state)
         .opt = {.dir = folder},
         .r = {.topo = {.kind = TOPOLOGY_WIRE},
               .manifest = {.duration = NS_PER_S},
+              .call_count = 1,
+              .pair_count = 1,
               .sides = {{.name = "sender"}, {.name = "receiver"}},
               .links = {{.out_packets = 100}, {.out_packets = 50}},
               .wire_report = {.counters = {{.in_frames = 100, .out_frames = 100},
@@ -99,7 +101,7 @@ static void test_a_good_run(void **state)
 {
     struct fixture *f = *state;
 
-    f->r.sides[NETNS_SENDER].capture.packets = 40;
+    f->r.captured[NETNS_SENDER].packets = 40;
     netns_judge(&f->r);
     assert_int_equal(f->r.manifest.invalid_count, 0);
     assert_int_equal(f->r.manifest.sender_capture.packets, 40);
@@ -110,7 +112,8 @@ static void test_agent_exit(void **state)
 {
     struct fixture *f = *state;
 
-    f->r.manifest.receiver = (struct manifest_agent){.exit_status = 3, .error = "no such thing"};
+    f->r.sides[NETNS_RECEIVER].outcome =
+        (struct manifest_agent){.exit_status = 3, .error = "no such thing"};
     expect(f, "agent-exit", 1, "receiver: no such thing");
 }
 
@@ -119,7 +122,8 @@ static void test_agent_timeout(void **state)
     struct fixture *f = *state;
 
     f->r.sides[NETNS_SENDER].timed_out = true;
-    f->r.manifest.sender = (struct manifest_agent){.exit_status = 137, .error = "killed"};
+    f->r.sides[NETNS_SENDER].outcome =
+        (struct manifest_agent){.exit_status = 137, .error = "killed"};
     expect(f, "agent-timeout", 1, "sender");
 }
 
@@ -127,7 +131,7 @@ static void test_capture_drops(void **state)
 {
     struct fixture *f = *state;
 
-    f->r.sides[NETNS_RECEIVER].capture.dropped = 7;
+    f->r.captured[NETNS_RECEIVER].dropped = 7;
     expect(f, "capture-drops", 7, "receiver.pcap");
 }
 
@@ -135,7 +139,7 @@ static void test_oversize(void **state)
 {
     struct fixture *f = *state;
 
-    f->r.sides[NETNS_SENDER].capture =
+    f->r.captured[NETNS_SENDER] =
         (struct capture_live_stats){.packets = 9, .oversize = 2, .longest = 48000};
     expect(f, "oversized-packet", 2, "48000");
 }

@@ -8,6 +8,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -32,7 +33,7 @@ static void configure(struct netns_run *r)
     for (int i = 0; i < NETNS_SIDES; i++) {
         struct netns_side *s = &r->sides[i];
 
-        s->name = sides[i].name;
+        snprintf(s->name, sizeof s->name, "%s", sides[i].name);
         s->node = sides[i].node;
         s->config = scenario_agent_config(&r->run->scenario, sides[i].role);
         s->config.local = hosts[i];
@@ -150,7 +151,7 @@ static int wind_up(struct netns_run *r)
 
 static void release(struct netns_run *r)
 {
-    for (int i = 0; i < NETNS_SIDES; i++) {
+    for (size_t i = 0; i < NETNS_SIDES * r->pair_count; i++) {
         struct netns_side *s = &r->sides[i];
 
         child_kill(&s->agent);
@@ -170,6 +171,7 @@ static void release(struct netns_run *r)
 static void begin_empty(struct netns_run *r)
 {
     r->wire = r->capture = SERVICE_NONE;
+    r->call_count = r->pair_count = 1;
     for (int i = 0; i < NETNS_SIDES; i++) {
         r->sides[i].agent = CHILD_NONE;
         r->sides[i].ready_fd = r->sides[i].start_fd = -1;

@@ -282,8 +282,8 @@ static void test_captures_wait_for_a_slow_path(void **state)
     if (netns_capture_finish(&p.r)) {
         fail_msg("%s", m.text);
     }
-    assert_int_equal(p.r.sides[NETNS_SENDER].capture.packets, PACKETS);
-    assert_int_equal(p.r.sides[NETNS_RECEIVER].capture.packets, PACKETS);
+    assert_int_equal(p.r.captured[NETNS_SENDER].packets, PACKETS);
+    assert_int_equal(p.r.captured[NETNS_RECEIVER].packets, PACKETS);
     close(from.fd);
     close(to.fd);
     path_close(&p);

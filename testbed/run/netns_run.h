@@ -18,7 +18,10 @@
 #define NETNS_RUN_PORT 5000
 #define NETNS_RUN_PATH_MAX 4096
 
+/* Agents come in pairs, the end that sends first: sides 2i and 2i + 1 are pair i. The first pair is
+ * the call that the run is about. */
 enum { NETNS_SENDER, NETNS_RECEIVER, NETNS_SIDES };
+#define NETNS_PAIRS_MAX (1 + SCENARIO_CALLS_MAX + SCENARIO_UDP_MAX)
 
 /* What a person may want to know of the set-up besides the manifest. */
 struct netns_run_timing {
@@ -34,15 +37,23 @@ struct netns_clock {
     uint64_t steps;
 };
 
+/* An agent, or a command in its place. */
 struct netns_side {
-    const char *name; /* "sender", "receiver" */
+    char folder[16]; /* where its files are, in the run's folder: "", "call2/" */
+    char name[24];   /* of its files there: "sender", "receiver" */
     enum topology_node node;
     struct agent_config config;
     struct child agent;
     int ready_fd, start_fd; /* our ends of the barrier's pipes, -1: none */
     bool timed_out;         /* had to be killed */
     ns_t told;              /* stack exec: CLOCK_MONOTONIC of its SIGTERM, 0: none was needed */
-    struct capture_live_stats capture;
+    struct manifest_agent outcome;
+};
+
+/* A call beside the first: its share of the scenario, and its manifest. */
+struct netns_call {
+    struct plan_run run;
+    struct manifest manifest;
 };
 
 struct netns_run {
@@ -51,9 +62,12 @@ struct netns_run {
     struct manifest manifest;
     struct topology topo;
     struct chain *chain;
-    struct netns_side sides[NETNS_SIDES];
-    struct service wire, capture;   /* wire: only with RUN_LINK_WIRE */
-    struct certificate certificate; /* no attempt: the run does without */
+    struct netns_call further[SCENARIO_CALLS_MAX];
+    size_t call_count, pair_count; /* the first pairs are the calls */
+    struct netns_side sides[NETNS_PAIRS_MAX * NETNS_SIDES];
+    struct service wire, capture;                    /* wire: only with RUN_LINK_WIRE */
+    struct capture_live_stats captured[NETNS_SIDES]; /* at the first pair's hosts */
+    struct certificate certificate;                  /* no attempt: the run does without */
     struct wire_report wire_report;
     struct chain_link base[2], links[2]; /* forward, backward: at the start, at the end */
     struct chain_losses losses;          /* at the end */
@@ -70,6 +84,12 @@ struct netns_run {
 
 /* Fills path[NETNS_RUN_PATH_MAX] with <run folder>/<name><suffix>. Returns 0 or ERR_LIMIT. */
 int netns_run_path(struct netns_run *r, char *path, const char *name, const char *suffix);
+/* The same in a side's folder: <prefix><its name><suffix>, prefix being "" or "log/". */
+int netns_side_path(struct netns_run *r, const struct netns_side *s, char *path, const char *prefix,
+                    const char *suffix);
+/* Of a pair that is a call; NULL for others. */
+const struct plan_run *netns_pair_run(const struct netns_run *r, size_t pair);
+struct manifest *netns_pair_manifest(struct netns_run *r, size_t pair);
 
 /* netns_services.c: the wire and the two captures. All return 0 or a fatal code with r->m set. */
 int netns_wire_start(struct netns_run *r);
@@ -90,17 +110,22 @@ int netns_warm_up(struct netns_run *r);
  * Does nothing when the run does without. */
 int netns_certify(struct netns_run *r);
 
-/* netns_agents.c */
-/* Starts both agents and waits until their sockets are bound. */
+/* netns_launch.c */
+/* Starts all agents and waits until their sockets are bound. */
 int netns_agents_start(struct netns_run *r);
-/* Tells both the common start, about 100 ms ahead. */
+/* Tells all the common start, about 100 ms ahead. */
 int netns_agents_release(struct netns_run *r);
-/* Waits for both to end, the later one not for ever; sets the manifest's duration. */
-int netns_agents_wait(struct netns_run *r);
-/* Shared with netns_exec.c: fails with what a side that ended instead of getting ready said last;
- * waits until something of the run ends or CLOCK_MONOTONIC until, and fails when that was a helper;
- * reports progress when it is due; notes how both sides ended. */
+/* Fails with what a side that ended instead of getting ready said last. */
 int netns_agents_not_ready(struct netns_run *r, struct netns_side *s);
+/* The last line a side wrote to its log, without its own name; empty if there is none. */
+void netns_last_words(struct netns_run *r, const struct netns_side *s, char *out, size_t len);
+
+/* netns_agents.c */
+/* Waits for all to end, the later one of a pair not for ever, and the others not for ever after the
+ * first pair; sets the manifests' durations. */
+int netns_agents_wait(struct netns_run *r);
+/* Shared with netns_exec.c: waits until something of the run ends or CLOCK_MONOTONIC until, and
+ * fails when that was a helper; reports progress when it is due; notes how all sides ended. */
 int netns_agents_poll(struct netns_run *r, ns_t until);
 void netns_agents_progress(struct netns_run *r, ns_t now, ns_t *next);
 int netns_agents_ended(struct netns_run *r, ns_t now);

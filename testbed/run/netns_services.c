@@ -32,6 +32,25 @@ int netns_run_path(struct netns_run *r, char *path, const char *name, const char
                : message_set(r->m, ERR_LIMIT, "the run folder's path is too long");
 }
 
+int netns_side_path(struct netns_run *r, const struct netns_side *s, char *path, const char *prefix,
+                    const char *suffix)
+{
+    char name[64];
+
+    snprintf(name, sizeof name, "%s%s%s", s->folder, prefix, s->name);
+    return netns_run_path(r, path, name, suffix);
+}
+
+const struct plan_run *netns_pair_run(const struct netns_run *r, size_t pair)
+{
+    return pair == 0 ? r->run : pair < r->call_count ? &r->further[pair - 1].run : NULL;
+}
+
+struct manifest *netns_pair_manifest(struct netns_run *r, size_t pair)
+{
+    return pair == 0 ? &r->manifest : pair < r->call_count ? &r->further[pair - 1].manifest : NULL;
+}
+
 /* ---- wire ---- */
 
 static struct wire_config wire_settings(const struct topology *t)
@@ -291,7 +310,7 @@ int netns_capture_finish(struct netns_run *r)
             : service_expect(&r->capture, stats, sizeof stats,
                              realtime_mono() + drain_max(&t) + REPORT_TIMEOUT, r->m);
     for (int i = 0; i < NETNS_SIDES && !rc; i++) {
-        r->sides[i].capture = stats[i];
+        r->captured[i] = stats[i];
     }
     if (!rc) {
         (void)child_wait(&r->capture.child, realtime_mono() + REPORT_TIMEOUT);
