@@ -170,6 +170,7 @@ static void start_library(const struct webrtc_sctp_tuning *t)
      * own 4, an acknowledgement in fast recovery sends 8: where the queue is full and every third
      * acknowledgement counts another miss of all that is missing, most are lost again. */
     usrsctp_sysctl_set_sctp_fr_max_burst_default(1);
+    usrsctp_sysctl_set_sctp_L2_abc_variable(t->growth_packets);
     usrsctp_sysctl_set_sctp_max_chunks_on_queue(MAX_CHUNKS);
     usrsctp_sysctl_set_sctp_nr_outgoing_streams_default(STREAMS);
 }

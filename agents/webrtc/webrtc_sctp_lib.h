@@ -32,6 +32,9 @@
 struct webrtc_sctp_tuning {
     uint32_t initial_window_packets;
     uint32_t max_burst; /* packets after an acknowledgement; 0: no limit */
+    /* By how many packets an acknowledgement widens the window at most in slow start (L of RFC 9260
+     * section 7.2.1). */
+    uint32_t growth_packets;
 };
 
 struct webrtc_sctp_timer {

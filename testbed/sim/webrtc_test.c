@@ -68,9 +68,9 @@ static void test_as_deployed(void **state)
     struct two_agents_case c = call_and_file(1);
 
     (void)state;
-    expect_like_deployed(&c, "as by default", 225 * NS_PER_MS, 26 * NS_PER_S);
+    expect_like_deployed(&c, "as by default", 210 * NS_PER_MS, 26 * NS_PER_S);
     c.agent.webrtc_pacing_burst = 40 * NS_PER_MS;
-    expect_like_deployed(&c, "bursts of 40 ms", 220 * NS_PER_MS, 30 * NS_PER_S);
+    expect_like_deployed(&c, "bursts of 40 ms", 215 * NS_PER_MS, 30 * NS_PER_S);
     c = call_and_file(1);
     c.agent.webrtc_sctp = AGENT_SCTP_PION;
     c.agent.webrtc_feedback_interval = 100 * NS_PER_MS;
