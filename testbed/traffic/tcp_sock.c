@@ -155,14 +155,11 @@ static int64_t segments(const struct tcp_info *i, uint32_t n)
     return (int64_t)n * i->tcpi_snd_mss;
 }
 
-int tcp_sock_info(int fd, struct tcp_sock_info *out)
+void tcp_sock_read_info(struct tcp_sock_info *out, const void *data, size_t len)
 {
-    struct tcp_info i = {0}; /* older kernels fill less of it */
-    socklen_t len = sizeof i;
+    struct tcp_info i = {0}; /* older kernels fill less of it, newer ones more */
 
-    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &i, &len)) {
-        return ERR_OS;
-    }
+    memcpy(&i, data, len < sizeof i ? len : sizeof i);
     *out = (struct tcp_sock_info){
         .cwnd_bytes = segments(&i, i.tcpi_snd_cwnd),
         .ssthresh_bytes =
@@ -182,6 +179,17 @@ int tcp_sock_info(int fd, struct tcp_sock_info *out)
         .receiver_limited = (ns_t)i.tcpi_rwnd_limited * NS_PER_US,
         .sender_limited = (ns_t)i.tcpi_sndbuf_limited * NS_PER_US,
     };
+}
+
+int tcp_sock_info(int fd, struct tcp_sock_info *out)
+{
+    struct tcp_info i = {0};
+    socklen_t len = sizeof i;
+
+    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &i, &len)) {
+        return ERR_OS;
+    }
+    tcp_sock_read_info(out, &i, len);
     return 0;
 }
 

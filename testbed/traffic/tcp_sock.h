@@ -8,6 +8,7 @@
 #include "agents/base/message.h"
 #include "agents/base/ns.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define TCP_SOCK_ALGORITHM_MAX 16 /* the kernel's TCP_CA_NAME_MAX */
@@ -39,6 +40,8 @@ int tcp_sock_connect(const struct addr *remote, const struct tcp_sock_options *o
 /* Whether this kernel has a congestion control, and lets us take it. Returns 0, or ERR_OS with a
  * line that names it and those there are. */
 int tcp_sock_try(const char *congestion_control, struct message *m);
+/* The same from the bytes of a struct tcp_info, however long this kernel's is. */
+void tcp_sock_read_info(struct tcp_sock_info *out, const void *data, size_t len);
 /* Returns 0 or ERR_OS with errno. */
 int tcp_sock_info(int fd, struct tcp_sock_info *out);
 /* Closes at once: what is not sent yet never will be (RST). */
