@@ -2,6 +2,7 @@
 #include "testbed/netns/chain.h"
 
 #include "agents/base/err.h"
+#include "testbed/netns/congestion.h"
 #include "testbed/netns/iface.h"
 #include "testbed/netns/netns.h"
 #include "testbed/netns/qdisc.h"
@@ -144,6 +145,19 @@ static int add_routes(struct chain *c, struct message *m)
     for (size_t i = 0; i < c->topo.route_count; i++) {
         const struct topology_route *r = &c->topo.routes[i];
         int rc = iface_add_route(c->nodes[r->node].nl, r, m);
+
+        if (rc) {
+            return rc;
+        }
+    }
+    return 0;
+}
+
+int chain_congestion(struct chain *c, enum topology_node node, const char *name, struct message *m)
+{
+    for (size_t i = 0; i < c->topo.route_count; i++) {
+        const struct topology_route *r = &c->topo.routes[i];
+        int rc = r->node == node ? congestion_set_route(c->nodes[node].nl, r, name, m) : 0;
 
         if (rc) {
             return rc;

@@ -54,6 +54,9 @@ int chain_counters(struct chain *c, struct chain_link *forward, struct chain_lin
 int chain_losses(struct chain *c, struct chain_losses *out, struct message *m);
 /* Reads every queueing discipline back and compares it with what was set up or last reshaped. */
 int chain_changes(struct chain *c, struct chain_changes *out, struct message *m);
+/* Gives TCP connections whose data a node sends the congestion control of that name, as the kernel
+ * calls it, whoever opens them. Returns 0, or ERR_OS with the cause. */
+int chain_congestion(struct chain *c, enum topology_node node, const char *name, struct message *m);
 /* Changes rate and queue limit of both shapers in place. */
 int chain_reshape(struct chain *c, const struct shape_tbf *tbf, struct message *m);
 
