@@ -70,6 +70,7 @@ static const struct key keys[] = {
     {"local", KEY_ADDR, AT(local), "none", .help = "own address and port"},
     {"remote", KEY_ADDR, AT(remote), "none", .help = "the peer's address and port"},
     {"seed", KEY_COUNT, AT(seed), "1", 0, INT64_MAX - 1, .help = "of every random draw"},
+    {"start", KEY_TIME, AT(start), "0", 0, TIME_MAX, .help = "the agent is not there before"},
     {"udp-payload", KEY_BYTES, AT(udp_payload_bytes), "1452", 1200, 1472,
      .help = "largest UDP payload sent (RFC 9000 14.1: at least 1200)"},
 
@@ -147,6 +148,13 @@ static const struct key keys[] = {
     {"webrtc.feedback-interval", KEY_TIME, AT(webrtc_feedback_interval), "never", NS_PER_MS,
      10 * NS_PER_S, .never = true,
      .help = "between transport-wide feedbacks; never: 50 to 250 ms by bandwidth"},
+
+    {"udp", KEY_ENUM, AT(udp), "off", .words = {"off", "on"},
+     .help = "traffic of UDP packets that heeds nothing, in place of any stack"},
+    {"udp.rate", KEY_RATE, AT(udp_rate), "0", .min = 10000, .max = RATE_MAX, .zero = true,
+     .help = "its rate, in bytes of IP packets"},
+    {"udp.packet-size", KEY_BYTES, AT(udp_packet_bytes), "1500", .min = AGENT_UDP_PACKET_BYTES_MIN,
+     .max = 1500, .help = "of its IP packets"},
 
     {"step", KEY_STEP, AT(steps), "none",
      .help = "from a time on another value: \"40s share-ppm 800000\"; may be repeated"},
@@ -262,6 +270,7 @@ const char *agent_step_name(int64_t key)
         [AGENT_STEP_SHARE] = "share-ppm",
         [AGENT_STEP_MIN_RATE] = "media.min-rate",
         [AGENT_STEP_MAX_RATE] = "media.max-rate",
+        [AGENT_STEP_UDP_RATE] = "udp.rate",
     };
 
     assert(key >= 0 && key < AGENT_STEP_KEYS);
@@ -504,7 +513,9 @@ int agent_config_check(const struct agent_config *c, char *message, size_t len)
         if (d->kind != AGENT_DATA_NONE && d->stop <= d->start)
             return fail(message, len, "%s.stop is not after %s.start", groups[i], groups[i]);
     }
-    if (c->role == AGENT_ROLE_SENDER && !c->media && !data)
+    if (c->udp && c->duration == NS_NEVER)
+        return fail(message, len, "duration: traffic without end needs one");
+    if (c->role == AGENT_ROLE_SENDER && !c->udp && !c->media && !data)
         return fail(message, len,
                     "a sender needs a media flow (media = 1) or a data flow "
                     "(data = file)");

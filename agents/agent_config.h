@@ -47,10 +47,12 @@ enum agent_step_key {
     AGENT_STEP_SHARE,    /* share_ppm */
     AGENT_STEP_MIN_RATE, /* min_rate */
     AGENT_STEP_MAX_RATE, /* max_rate */
+    AGENT_STEP_UDP_RATE, /* udp_rate */
     AGENT_STEP_KEYS,
 };
 
 #define AGENT_STEPS_MAX 64
+#define AGENT_UDP_PACKET_BYTES_MIN 64
 
 /* An acknowledgement covers up to 8 packets. With room for fewer timestamps than that the rate
  * control starves: it never learns of the rest. Twice as many also make up for lost ones. */
@@ -85,6 +87,7 @@ struct agent_config {
     int64_t stack, role; /* enum agent_stack, enum agent_role */
     struct addr local, remote;
     int64_t seed;
+    ns_t start;                /* the agent is not there before (agent_late.h) */
     int64_t udp_payload_bytes; /* largest UDP payload sent */
 
     /* media flow, sender to receiver */
@@ -130,6 +133,11 @@ struct agent_config {
     int64_t webrtc_srtp, webrtc_sctp; /* enum agent_srtp, enum agent_sctp */
     ns_t webrtc_feedback_interval;    /* NS_NEVER: as libwebrtc adapts it */
     ns_t webrtc_pacing_burst;
+
+    /* traffic that heeds nothing (traffic/cbr_agent.h), in place of any stack */
+    int64_t udp;              /* enum agent_switch */
+    bps_t udp_rate;           /* in bytes of IP packets */
+    int64_t udp_packet_bytes; /* of the IP packet */
 
     /* ascending in time; those of one time are of different keys */
     struct agent_step steps[AGENT_STEPS_MAX];

@@ -16,6 +16,7 @@ agents/tls/*          agents/base/*
 agents/play/*         agents/base/* agents/record/*
 agents/quic/*         agents/tls/* agents/base/* agents/record/* agents/rtp/* agents/media/* agents/cc/* agents/play/* agents/agent*.h
 agents/webrtc/*       agents/tls/* agents/base/* agents/record/* agents/rtp/* agents/media/* agents/cc/* agents/agent*.h
+agents/traffic/*      agents/base/* agents/record/* agents/agent*.h
 agents/io/*           agents/*
 agents/http/*         agents/base/* agents/record/* agents/play/* agents/io/*
 agents/*.h            agents/base/* agents/record/* agents/rtp/* agents/media/* agents/cc/* agents/play/* agents/agent*.h

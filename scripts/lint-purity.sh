@@ -10,7 +10,7 @@ export LC_ALL=C
 
 objdir=${1:-build/plain}
 rooms="agents/base agents/record agents/media agents/rtp agents/cc agents/play agents/tls agents/quic
-    agents/webrtc testbed/scenario testbed/topology testbed/link testbed/sim testbed/certificate"
+    agents/webrtc agents/traffic testbed/scenario testbed/topology testbed/link testbed/sim testbed/certificate"
 banned='clock_gettime|gettimeofday|time|ftime|timespec_get|clock|clock_nanosleep|nanosleep|usleep'
 banned+='|sleep|socket|bind|connect|send|sendto|sendmsg|sendmmsg|recv|recvfrom|recvmsg|recvmmsg'
 banned+='|p?poll|p?select|epoll_.*|timerfd_.*|s?rand|rand_r|s?random|random_r|[dlm]rand48'

@@ -159,6 +159,7 @@ struct agent_config scenario_agent_config(const struct scenario *s, int64_t role
     c.stack = s->stack;
     c.role = role;
     c.seed = s->seed;
+    c.start = s->start;
     c.udp_payload_bytes = s->udp_payload_bytes;
     c.media = s->media;
     c.media_start = s->media_start;

@@ -144,6 +144,7 @@ struct scenario {
     ns_t back_delay, back_jitter;
     int64_t back_loss_ppm, back_duplicate_ppm;
     struct scenario_segment segments[SCENARIO_SEGMENTS_MAX]; /* behind the first, in line */
+    ns_t start;           /* of the first call: its agents are not there before */
     ns_t extra_delay;     /* of the first call alone, as scenario_call's */
     int64_t call_crosses; /* which segments the first call crosses */
 

@@ -117,6 +117,17 @@ static void check_short_tcp(const struct scenario *s, const struct sink *to)
     check_times(s, t->start, t->stop, to);
 }
 
+static void check_udp(const struct scenario *s, const struct scenario_udp *u, const struct sink *to)
+{
+    char key[32];
+
+    snprintf(key, sizeof(key), "%s.rate", to->group);
+    check_steps_end(s, &u->rates, key, to);
+    if (u->rates.trace[0])
+        report(to, "rate", "duration",
+               "is a file, which only a link's rate can be; allowed: a rate, or steps");
+}
+
 static void check_traffic(const struct scenario *s, struct sink *to)
 {
     static const char *const tcp[SCENARIO_TCP_MAX] = {"tcp", "tcp2", "tcp3"};
@@ -129,8 +140,10 @@ static void check_traffic(const struct scenario *s, struct sink *to)
     to->group = "short-tcp";
     if (s->short_tcp.flows > 0)
         check_short_tcp(s, to);
-    check_steps_end(s, &s->udp[SCENARIO_FORWARD].rates, "udp.rate", to);
-    check_steps_end(s, &s->udp[SCENARIO_BACKWARD].rates, "udp-back.rate", to);
+    to->group = "udp";
+    check_udp(s, &s->udp[SCENARIO_FORWARD], to);
+    to->group = "udp-back";
+    check_udp(s, &s->udp[SCENARIO_BACKWARD], to);
 }
 
 /* ---- bottlenecks ---- */
@@ -184,6 +197,8 @@ void scenario_check_flows(const struct scenario *s, scenario_check_report *repor
 
     check_steps_end(s, &s->path_rates_forward, "path.rate", &to);
     check_steps_end(s, &s->back_rates, "path.back.rate", &to);
+    if (s->start >= s->duration)
+        to.report(ctx, "start", "duration", "start is not before the end of the run");
     if (s->stack == SCENARIO_STACK_EXEC) {
         check_exec_alone(s, &to);
         return;

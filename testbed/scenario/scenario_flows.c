@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "testbed/scenario/scenario_flows.h"
 
+#include "agents/base/prng.h"
 #include "testbed/scenario/scenario_keys.h"
 #include "testbed/scenario/scenario_parts.h"
 #include "testbed/scenario/scenario_rates.h"
 
+#define SEED_LIMIT UINT64_C(1000000000000000)
 #define CALL_PORT 5000
 #define CALL_PORT_STEP 2
 #define TCP_PORT 6001
@@ -75,6 +77,8 @@ struct scenario scenario_of_call(const struct scenario *s, size_t n)
         return of;
     of.stack = c->stack ? c->stack - 1 : s->stack;
     of.preset = c->preset ? c->preset - 1 : s->preset;
+    of.seed = scenario_call_seed(s, n);
+    of.start = c->start;
     of.media_start = c->start;
     of.media_stop = c->stop;
     of.media_pause = c->pause;
@@ -84,6 +88,16 @@ struct scenario scenario_of_call(const struct scenario *s, size_t n)
         of.channels[i] = defaults.channels[i];
     of.step_count = 0;
     return of;
+}
+
+int64_t scenario_call_seed(const struct scenario *s, size_t n)
+{
+    struct prng p;
+
+    if (n == 0)
+        return s->seed;
+    prng_init(&p, (uint64_t)s->seed, scenario_call_name(n));
+    return (int64_t)(prng_u64(&p) % SEED_LIMIT);
 }
 
 enum scenario_direction scenario_call_direction(const struct scenario *s, size_t n)
@@ -129,6 +143,24 @@ uint16_t scenario_udp_port(enum scenario_direction d)
 const char *scenario_control_name(int64_t control)
 {
     return scenario_key_find("tcp.congestion-control")->words[control];
+}
+
+struct agent_config scenario_udp_config(const struct scenario *s, enum scenario_direction d,
+                                        int64_t role)
+{
+    const struct scenario_rates *r = &s->udp[d].rates;
+    struct agent_config c = agent_config_default();
+
+    c.role = role;
+    c.seed = s->seed;
+    c.udp = AGENT_ON;
+    c.udp_rate = r->rate;
+    c.udp_packet_bytes = s->udp[d].packet_bytes;
+    for (size_t i = 1; i < r->step_count; i++)
+        c.steps[c.step_count++] = (struct agent_step){
+            .at = r->steps[i].at, .key = AGENT_STEP_UDP_RATE, .value = r->steps[i].rate};
+    c.duration = s->duration;
+    return c;
 }
 
 /* ---- rates ---- */

@@ -22,9 +22,12 @@ size_t scenario_segment_count(const struct scenario *s);
 const char *scenario_call_name(size_t n);
 /* Whether there is a call of number n. */
 bool scenario_has_call(const struct scenario *s, size_t n);
-/* The scenario as call n sees it: its own stack, preset, media times and priority in the fields of
- * the first, and no data, for the further ones, no steps. Number 0 gives *s. */
+/* The scenario as call n sees it, for scenario_agent_config: its own seed, stack, preset, times and
+ * priority in the fields of the first, and for the further ones no data and no steps. Number 0
+ * gives *s. */
 struct scenario scenario_of_call(const struct scenario *s, size_t n);
+/* The seed of call n: of its own, so that two calls do not make the same frames. */
+int64_t scenario_call_seed(const struct scenario *s, size_t n);
 enum scenario_direction scenario_call_direction(const struct scenario *s, size_t n);
 /* One way, added both ways for call n alone. */
 ns_t scenario_call_extra_delay(const struct scenario *s, size_t n);
@@ -40,6 +43,10 @@ uint16_t scenario_short_tcp_port(size_t i);
 uint16_t scenario_udp_port(enum scenario_direction d);
 /* As agents and the kernel call it: "reno", "cubic", "bbr". */
 const char *scenario_control_name(int64_t control);
+
+/* What an agent of the UDP traffic of that direction is told, but for addresses. */
+struct agent_config scenario_udp_config(const struct scenario *s, enum scenario_direction d,
+                                        int64_t role);
 
 /* The rate of one direction of the first bottleneck over time; a constant rate is one step, for
  * which *one is the room. */

@@ -64,7 +64,10 @@ static void test_calls(void **state)
     assert_true(scenario_has_others(s));
     assert_true(scenario_has_call(s, 0) && scenario_has_call(s, 1) && scenario_has_call(s, 3));
     assert_false(scenario_has_call(s, 2) || scenario_has_call(s, 4));
+    assert_int_equal(second.start, 20 * S);
     assert_int_equal(second.media_start, 20 * S);
+    assert_true(second.seed != s->seed && second.seed != fourth.seed);
+    assert_int_equal(scenario_of_call(s, 0).seed, s->seed);
     assert_int_equal(second.media_stop, 50 * S);
     assert_int_equal(second.media_pause, 30 * S);
     assert_int_equal(second.media_resume, 40 * S);
@@ -157,6 +160,15 @@ static void test_traffic(void **state)
     assert_false(scenario_udp_there(&s->udp[SCENARIO_BACKWARD]));
     assert_int_equal(s->udp[SCENARIO_FORWARD].rates.steps[0].rate, 0);
     assert_int_equal(s->udp[SCENARIO_FORWARD].packet_bytes, 1500);
+    struct agent_config c = scenario_udp_config(s, SCENARIO_FORWARD, AGENT_ROLE_SENDER);
+    char message[160];
+
+    assert_int_equal(agent_config_check(&c, message, sizeof(message)), 0);
+    assert_int_equal(c.udp_rate, 0);
+    assert_int_equal(c.step_count, 1);
+    assert_int_equal(c.steps[0].at, 25 * S);
+    assert_int_equal(c.steps[0].value, 2000000);
+    assert_int_equal(c.duration, 60 * S);
     assert_int_equal(scenario_tcp_port(2), 6003);
     assert_int_equal(scenario_short_tcp_port(9), 6109);
     assert_int_equal(scenario_udp_port(SCENARIO_BACKWARD), 6202);
@@ -219,6 +231,8 @@ static const struct {
      "f:3:19: udp.rate: \"1bit\" is out of range; allowed: 0bit, 10kbit to 10gbit"},
     {CALL "udp: {rate: [[0s, 1mbit], [60s, 2mbit]]}\n",
      "f:3:15: udp.rate: the last step is not before the end of the run"},
+    {CALL "udp: {rate: {trace: a}}\n", "udp.rate is a file, which only a link's rate can be"},
+    {CALL "start: 60s\n", "f:3:8: start is not before the end of the run"},
     {CALL "udp: {packet-size: 100B}\n", "udp.packet-size: there is no such UDP flow; udp.rate mak"},
     {"path: {back: {rate: 0bit}}\n" CALL, "f:1:21: path.back.rate: \"0bit\" is out of range"},
     {"path: {back: {rate: [[0s, 1mbit], [61s, 2mbit]]}}\n" CALL, "path.back.rate: the last step"},

@@ -107,6 +107,9 @@ static const struct scenario_key keys[] = {
      .help = "preset libwebrtc: pacing rate over the estimate while only media is active"},
     {ROW("udp-payload", BYTES, udp_payload_bytes, "1452B"), .min = 1200, .max = 1472,
      .help = "largest UDP payload sent (RFC 9000 section 14: at least 1200 B)"},
+    {ROW("start", TIME, start, "0s"), .max = DAY,
+     .help = "when the first call's agents are started; what they do at a time of the run before "
+             "that begins then"},
     {ROW("extra-delay", TIME, extra_delay, "0s"), .max = 10 * NS_PER_S,
      .help = "one way, added both ways for the first call alone"},
     {ROW("segments", WORD, call_crosses, "all"), .words = SEGMENTS_WORDS,

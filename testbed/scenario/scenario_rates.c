@@ -12,6 +12,8 @@
 
 #define PAIR "[30s, 1mbit]"
 #define WORD_MAX 31
+/* Of a file that has not been read, where there was no rate before. */
+#define RATE_UNREAD 1000000
 
 struct reader {
     struct scenario_rates *rates; /* a copy, which becomes the value when all is well */
@@ -207,7 +209,7 @@ bool scenario_rates_read(struct scenario *s, const struct scenario_key *k, struc
     struct scenario_rates *out = scenario_key_rates(s, k), copy = *out;
     struct reader r = {.rates = &copy, .key = k, .errors = errors};
 
-    scenario_rates_set_constant(&copy, out->rate);
+    scenario_rates_set_constant(&copy, scenario_rates_given(out) ? out->rate : RATE_UNREAD);
     if (fy_node_is_sequence(node))
         read_list(&r, node, at);
     else if (fy_node_is_mapping(node))

@@ -48,6 +48,7 @@ static const struct {
     {"share", "0.25"},
     {"pacing", "1.000001"},
     {"udp-payload", "1200B"},
+    {"start", "2s"},
     {"extra-delay", "5ms"},
     {"segments", "third"},
     {"quic.mapping", "stream-per-frame"},
