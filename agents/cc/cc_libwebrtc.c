@@ -256,10 +256,12 @@ static bool update_delay_based(struct gcc *g, bps_t probe, ns_t now)
 
     if (g->trend.usage == CC_USAGE_OVER) {
         if (g->acked > 0) {
-            if (!aimd_may_reduce(a, g->acked, now)) {
+            /* what a source was content with says nothing of what the path carries */
+            bps_t carried = alr_active(&g->alr) ? g->last_delay_based : g->acked;
+            if (!aimd_may_reduce(a, carried, now)) {
                 return false;
             }
-            aimd_update(a, CC_USAGE_OVER, g->acked, now);
+            aimd_update(a, CC_USAGE_OVER, carried, now);
         } else if (aimd_may_reduce(a, a->rate / 2 - 1, now)) {
             aimd_set(a, a->rate / 2, now); /* nothing measured yet */
         } else {

@@ -3,7 +3,6 @@
 
 #include <math.h>
 
-#define QUEUE (350 * NS_PER_MS)
 #define WINDOW_MIN_BYTES 3000
 #define RATE_MIN 30000
 #define FILL_HIGH 1.5
@@ -15,9 +14,9 @@
 #define SKIP_ABOVE 0.01
 #define SKIP_MIN 2
 
-void pushback_init(struct pushback *p)
+void pushback_init(struct pushback *p, ns_t queue)
 {
-    *p = (struct pushback){.ratio = 1};
+    *p = (struct pushback){.queue = queue, .ratio = 1};
 }
 
 void pushback_feedback(struct pushback *p, ns_t longest, bps_t target)
@@ -39,7 +38,7 @@ void pushback_target(struct pushback *p, bps_t target)
     for (uint32_t i = 0; i < p->count; i++) {
         least = ns_min(least, p->round_trips[i]);
     }
-    bytes = rate_bytes(target, ns_max(least, 0) + QUEUE);
+    bytes = rate_bytes(target, ns_max(least, 0) + p->queue);
     bytes = p->window_bytes ? (bytes + p->window_bytes) / 2 : bytes;
     p->window_bytes = bytes > WINDOW_MIN_BYTES ? bytes : WINDOW_MIN_BYTES;
 }

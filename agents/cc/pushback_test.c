@@ -15,7 +15,7 @@ static struct pushback p;
 static int setup(void **state)
 {
     (void)state;
-    pushback_init(&p);
+    pushback_init(&p, PUSHBACK_QUEUE);
     return 0;
 }
 

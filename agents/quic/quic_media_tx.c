@@ -265,13 +265,24 @@ static int queue_frame(struct quic_media_tx *m, const struct encoder_frame *f, n
     return rv;
 }
 
-int quic_media_tx_produce(struct quic_media_tx *m, ns_t now)
+/* A frame that is skipped was never encoded: the others are numbered without it. */
+static int take_frame(struct quic_media_tx *m, struct encoder_frame *f, int64_t skip, ns_t now)
+{
+    if (skip && !f->key && m->offered++ % (uint64_t)skip == 0) {
+        m->skipped++;
+        return 0;
+    }
+    f->number -= (int64_t)m->skipped;
+    return queue_frame(m, f, now);
+}
+
+int quic_media_tx_produce(struct quic_media_tx *m, int64_t skip, ns_t now)
 {
     struct encoder_frame f;
     int rv = 0;
 
     while (rv == 0 && encoder_next(m->encoder, &f, now)) {
-        rv = queue_frame(m, &f, now);
+        rv = take_frame(m, &f, skip, now);
     }
     return rv;
 }

@@ -68,6 +68,7 @@ struct quic_media_tx {
     /* dropped and late count packets, the latter those dropped at the deadline; streams: opened,
      * times that none could be, cancelled by us, stopped by the peer */
     uint64_t frames, packets, bytes, dropped, late;
+    uint64_t offered, skipped; /* frames that pushback has looked at, and those it has left out */
     uint64_t opened, blocked, cancelled, stopped;
 };
 
@@ -82,8 +83,9 @@ bool quic_media_tx_fit(struct quic_media_tx *m, uint64_t datagram_frame_bytes_ma
 ns_t quic_media_tx_deadline(const struct quic_media_tx *m);
 /* When expire has something to do about the queue. */
 ns_t quic_media_tx_queue_deadline(const struct quic_media_tx *m);
-/* Encodes and queues the frames due. Returns 0 or ERR_NOMEM. */
-int quic_media_tx_produce(struct quic_media_tx *m, ns_t now);
+/* Encodes and queues the frames due, but for every skip-th, 0: all of them (pushback.h; never a key
+ * frame). Returns 0 or ERR_NOMEM. */
+int quic_media_tx_produce(struct quic_media_tx *m, int64_t skip, ns_t now);
 /* Sets the encoder so that its packets take rate on the IP level, RTP and all framing included. */
 void quic_media_tx_set_rate(struct quic_media_tx *m, bps_t rate, ns_t now);
 /* Sets the encoder's rate itself, RTP and framing come on top. */

@@ -164,7 +164,7 @@ static int run_flows(struct quic_mux *m, ns_t now)
         quic_mux_rate_update(m, now);
     }
     if (rv == 0 && media_deadline(m) <= now) {
-        rv = quic_media_tx_produce(&m->media, now);
+        rv = quic_media_tx_produce(&m->media, quic_mux_rate_skip(m), now);
         quic_rtcp_start(&m->rtcp, now);
     }
     return rv;
@@ -314,6 +314,7 @@ void quic_mux_feedback(struct quic_mux *m, ns_t now)
     }
     if (m->cc && n) {
         cc_on_feedback(m->cc, packets, n, rtt, now);
+        quic_mux_rate_push_back(m, packets, n, now);
     }
     quic_mux_rate_update(m, now);
 }
@@ -381,6 +382,7 @@ static void counter(const struct quic_mux *m, const char *name, uint64_t value)
 void quic_mux_counters(const struct quic_mux *m)
 {
     counter(m, "media-frames", m->media.frames);
+    counter(m, "media-frames-skipped", m->media.skipped);
     counter(m, "media-packets", m->media.packets);
     counter(m, "media-bytes", m->media.bytes);
     counter(m, "media-dropped", m->media.dropped);

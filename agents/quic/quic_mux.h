@@ -17,6 +17,7 @@
 
 #include "agents/cc/cc.h"
 #include "agents/cc/pacer.h"
+#include "agents/cc/pushback.h"
 #include "agents/cc/tick_pacer.h"
 #include "agents/quic/quic_channels.h"
 #include "agents/quic/quic_conn.h"
@@ -58,6 +59,8 @@ struct quic_mux {
     struct tick_pacer tick_pacer;
     size_t burst_bytes; /* windowed: written at this instant, not yet told to ngtcp2's pacing */
     struct quic_sent sent;
+    struct pushback pushback;
+    ns_t round_trip_longest, round_trips_since; /* of the feedback not yet given to pushback */
     bool rtt_new, data_active, data_has_been;
     ns_t data_ended;  /* when data was active last; unset while data_has_been is false */
     bps_t media_rate; /* IP level */

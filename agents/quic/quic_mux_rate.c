@@ -16,6 +16,10 @@
 #define MAX_RATE_WITH_DATA (INT64_C(10) * 1000 * 1000 * 1000)
 /* The limit of the prototype's estimate. */
 #define PROTOTYPE_MAX_RATE (INT64_C(30) * 1000 * 1000)
+/* How long media may wait in the network before frames are left out. libwebrtc's 350 ms are more
+ * than many a queue holds, and what they achieve there they owe to feedback that comes late. */
+#define PUSHBACK_QUEUE_HERE (200 * NS_PER_MS)
+#define PUSHBACK_INTERVAL (50 * NS_PER_MS)
 /* RFC 9002 section 7.7: pacing over window / round trip, as ngtcp2 has it */
 #define WINDOW_PACING 1.25
 
@@ -64,6 +68,7 @@ int quic_mux_rate_start(struct quic_mux *m, ns_t now)
     if (!m->windowed) {
         rv = start_controller(m, &cfg, now);
     }
+    pushback_init(&m->pushback, PUSHBACK_QUEUE_HERE);
     m->estimate_due = now;
     m->rate_started = rv == 0;
     quic_mux_rate_update(m, now);
@@ -277,6 +282,52 @@ void quic_mux_rate_update(struct quic_mux *m, ns_t now)
     record_rate(m, changed, now);
 }
 
+/* ---- pushback ---- */
+
+/* Of media alone under libwebrtc's control: data beside it takes back first what is too much. */
+static bool pushes_back(const struct quic_mux *m)
+{
+    return m->cc && m->has_media && m->cfg->preset == AGENT_PRESET_LIBWEBRTC;
+}
+
+int64_t quic_mux_rate_skip(const struct quic_mux *m)
+{
+    if (!pushes_back(m) || m->data_active) {
+        return 0;
+    }
+    return pushback_skip(&m->pushback, m->target,
+                         quic_media_tx_ip_rate(&m->media, m->cfg->min_rate));
+}
+
+/* libwebrtc looks at the longest round trip of each of its last feedbacks, which come every 50 ms
+ * at most; ours come more often and are put together. */
+static void note_round_trip(struct quic_mux *m, ns_t longest, ns_t now)
+{
+    m->round_trip_longest = ns_max(m->round_trip_longest, longest);
+    if (now - m->round_trips_since >= PUSHBACK_INTERVAL) {
+        pushback_feedback(&m->pushback, m->round_trip_longest, m->target);
+        m->round_trip_longest = 0;
+        m->round_trips_since = now;
+    }
+}
+
+void quic_mux_rate_push_back(struct quic_mux *m, const struct cc_packet *packets, size_t n,
+                             ns_t now)
+{
+    ns_t first = NS_NEVER;
+
+    if (!pushes_back(m)) {
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        first = packets[i].lost ? first : ns_min(first, packets[i].sent);
+    }
+    if (first != NS_NEVER) {
+        note_round_trip(m, now - first, now);
+    }
+    pushback_in_flight(&m->pushback, m->sent.in_flight_bytes);
+}
+
 ns_t quic_mux_rate_deadline(const struct quic_mux *m)
 {
     if (m->windowed) {
@@ -289,6 +340,10 @@ void quic_mux_rate_expire(struct quic_mux *m, ns_t now)
 {
     if (m->cc) {
         cc_expire(m->cc, now);
+        if (pushes_back(m)) {
+            pushback_target(&m->pushback, cc_target(m->cc));
+            pushback_in_flight(&m->pushback, m->sent.in_flight_bytes);
+        }
     }
     quic_mux_rate_update(m, now);
 }

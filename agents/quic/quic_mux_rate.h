@@ -18,6 +18,11 @@ int quic_mux_rate_start(struct quic_mux *m, ns_t now);
 /* Takes the target as it is now: sets encoder and pacer, starts a probe the rate control asks for,
  * records. Cheap enough to be called whenever something may have changed. */
 void quic_mux_rate_update(struct quic_mux *m, ns_t now);
+/* Every how many frames one is to be left out since more is in flight than should be; 0: none. */
+int64_t quic_mux_rate_skip(const struct quic_mux *m);
+/* What feedback says of what is in flight, and what sending does to it (n 0). */
+void quic_mux_rate_push_back(struct quic_mux *m, const struct cc_packet *packets, size_t n,
+                             ns_t now);
 ns_t quic_mux_rate_deadline(const struct quic_mux *m);
 /* The deadline has come. */
 void quic_mux_rate_expire(struct quic_mux *m, ns_t now);

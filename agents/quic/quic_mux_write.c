@@ -4,6 +4,7 @@
 #include "agents/base/err.h"
 #include "agents/quic/quic_agent.h"
 #include "agents/quic/quic_mux_pace.h"
+#include "agents/quic/quic_mux_rate.h"
 
 #include <string.h>
 
@@ -276,6 +277,7 @@ static void leave(struct build *b, struct dgram *out, int64_t packet_before)
     quic_mux_pace_sent(m, ip_bytes, b->now);
     if (m->cc) {
         cc_on_sent(m->cc, ip_bytes, b->now);
+        quic_mux_rate_push_back(m, NULL, 0, b->now);
     }
 }
 

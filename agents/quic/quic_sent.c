@@ -43,6 +43,14 @@ static struct quic_sent_packet *find(struct quic_sent *s, int64_t packet)
     return p->packet == packet ? p : NULL;
 }
 
+/* The packet's fate is about to be known: it is in flight no more. */
+static void land(struct quic_sent *s, const struct quic_sent_packet *p)
+{
+    if (p->packet >= 0 && !p->acked && !p->lost) {
+        s->in_flight_bytes -= p->bytes;
+    }
+}
+
 void quic_sent_add(struct quic_sent *s, int64_t packet, int32_t bytes, int32_t probe, ns_t now)
 {
     struct quic_sent_packet *p = &s->ring[packet & (QUIC_SENT_MAX - 1)];
@@ -50,6 +58,8 @@ void quic_sent_add(struct quic_sent *s, int64_t packet, int32_t bytes, int32_t p
     if (p->packet >= 0 && p->acked && !p->reported) {
         s->acked_untimed++; /* its timestamp never came */
     }
+    land(s, p); /* forgotten now */
+    s->in_flight_bytes += bytes;
     *p = (struct quic_sent_packet){.packet = packet, .sent = now, .bytes = bytes, .probe = probe};
     s->largest_sent = packet;
 }
@@ -105,6 +115,7 @@ void quic_sent_acked(struct quic_sent *s, int64_t packet, ns_t arrival, ns_t now
     if (!p || p->acked) {
         return;
     }
+    land(s, p);
     p->acked = true;
     s->spurious += p->lost;
     if (arrival != NS_NEVER && !p->has_arrival) {
@@ -120,6 +131,7 @@ const struct quic_sent_packet *quic_sent_lost(struct quic_sent *s, int64_t packe
 
     s->lost++;
     if (p && !p->acked && !p->lost) {
+        land(s, p);
         p->lost = true;
         report(s, p, true);
     }

@@ -26,7 +26,8 @@ struct quic_sent {
     int64_t *batch_numbers;
     size_t batch_len, batch_cap;
     int64_t largest_sent, largest_acked;
-    ns_t last_ack; /* when an acknowledgement last said something new */
+    int64_t in_flight_bytes; /* neither acknowledged nor lost, as far as remembered */
+    ns_t last_ack;           /* when an acknowledgement last said something new */
     uint64_t acked_untimed, spurious, lost;
 };
 

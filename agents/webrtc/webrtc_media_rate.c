@@ -34,7 +34,7 @@ int webrtc_media_rate_start(struct webrtc_media_tx *m, ns_t now)
         pacer_init(&m->pacer, m->cfg->start_rate, m->cfg->webrtc_pacing_burst, now);
         tick_pacer_init(&m->tick_pacer, (int64_t)RTX_PACKET_BYTES_MAX, now);
         tick_pacer_set_burst(&m->tick_pacer, PROTOTYPE_BURST_TICKS);
-        pushback_init(&m->pushback);
+        pushback_init(&m->pushback, PUSHBACK_QUEUE);
         webrtc_media_rate_update(m, now);
     }
     return rv;

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A call alone whose path loses two thirds of its capacity at once: the queue must not stay full,
+ * nor the media starve. In virtual time, on both stacks. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "agents/agent_pair_test.h"
+
+#define STEP (20 * NS_PER_S)
+#define SETTLED (STEP + 5 * NS_PER_S)
+#define END (36 * NS_PER_S)
+#define QUEUE_ALLOWED (100 * NS_PER_MS)
+
+struct watch {
+    int64_t packets, waiting; /* sent from SETTLED on, and those that found more of a queue */
+};
+
+static void look(struct pair *n, int from, struct dgram *d)
+{
+    struct watch *w = n->meddle_ctx;
+
+    (void)d;
+    if (from == SENDER && n->now >= SETTLED) {
+        w->packets++;
+        w->waiting += n->busy_until[SENDER] - n->now > QUEUE_ALLOWED;
+    }
+}
+
+static void step_down(int64_t stack, uint64_t seed)
+{
+    struct agent_config c = pair_config(SENDER);
+    struct watch w = {0};
+    struct pair n;
+    int64_t before, bytes;
+
+    c.stack = stack;
+    c.media = 1;
+    c.min_rate = 150000;
+    c.duration = END;
+    pair_init(&n, &c, seed);
+    n.rate = 3000000;
+    n.delay = 10 * NS_PER_MS;
+    n.meddle = look;
+    n.meddle_ctx = &w;
+    pair_run(&n, STEP);
+    n.rate = 1000000;
+    pair_run(&n, SETTLED);
+    before = n.seen[SENDER].rtp_bytes;
+    pair_run(&n, END - NS_PER_S);
+    bytes = n.seen[SENDER].rtp_bytes - before;
+    pair_fini(&n);
+    assert_true(w.packets > 500);
+    assert_true(w.waiting * 10 < w.packets);
+    /* 10 s at 1 Mbit/s are 1.25 MB, of which GCC after a fall has at least half */
+    assert_true(bytes > 625000);
+}
+
+static void test_quic(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 3; seed++) {
+        step_down(AGENT_STACK_QUIC, seed);
+    }
+}
+
+static void test_webrtc(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 3; seed++) {
+        step_down(AGENT_STACK_WEBRTC, seed);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_quic),
+        cmocka_unit_test(test_webrtc),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
