@@ -5,6 +5,7 @@
 #include "agents/agent_private.h"
 #include "agents/base/err.h"
 #include "agents/quic/quic_agent.h"
+#include "agents/quic/quic_play.h"
 #include "agents/traffic/cbr_agent.h"
 #include "agents/webrtc/webrtc_agent.h"
 
@@ -17,6 +18,7 @@ static int make(struct agent **out, const struct agent_config *cfg, const struct
     switch (cfg->stack) {
     case AGENT_STACK_QUIC: return quic_agent_new(out, cfg, env, now);
     case AGENT_STACK_WEBRTC: return webrtc_agent_new(out, cfg, env, now);
+    case AGENT_STACK_PLAY_QUIC: return quic_play_new(out, cfg, env, now);
     }
     return ERR_CONFIG;
 }

@@ -64,7 +64,8 @@ struct key {
     }
 
 static const struct key keys[] = {
-    {"stack", KEY_ENUM, AT(stack), "quic", .words = {"quic", "webrtc"}, .help = "protocol stack"},
+    {"stack", KEY_ENUM, AT(stack), "quic", .words = {"quic", "webrtc", "play-quic"},
+     .help = "protocol stack; play-quic: a server of music and its players"},
     {"role", KEY_ENUM, AT(role), "sender", .words = {"sender", "receiver"},
      .help = "end of the flows"},
     {"local", KEY_ADDR, AT(local), "none", .help = "own address and port"},
@@ -149,6 +150,36 @@ static const struct key keys[] = {
      10 * NS_PER_S, .never = true,
      .help = "between transport-wide feedbacks; never: 50 to 250 ms by bandwidth"},
 
+    {"play.players", KEY_COUNT, AT(play.players), "1", 1, PLAY_PLAYERS_MAX,
+     .help = "stack play-quic: music players at once"},
+    {"play.count", KEY_COUNT, AT(play.count), "10", 1, PLAY_COUNT_MAX, .help = "plays of each"},
+    {"play.bit-rate", KEY_ENUM, AT(play.bit_rate), "mix",
+     .words = {"mix", "96kbit", "160kbit", "320kbit"},
+     .help = "of the audio; mix: 96, 160 and 320 kbit/s in 20, 60 and 20 % of plays"},
+    {"play.track-min", KEY_TIME, AT(play.track_min), "120000000000", NS_PER_S, TIME_MAX,
+     .help = "shortest track; lengths are uniform from here to play.track-max"},
+    {"play.track-max", KEY_TIME, AT(play.track_max), "300000000000", NS_PER_S, TIME_MAX,
+     .help = "longest track"},
+    {"play.skip-ppm", KEY_COUNT, AT(play.skip_ppm), "250000", 0, 1000000,
+     .help = "share of plays that are skipped, 1e-6"},
+    {"play.skip-within", KEY_TIME, AT(play.skip_within), "30000000000", 0, TIME_MAX,
+     .help = "at a position uniform in the first so much of the track"},
+    {"play.think", KEY_TIME, AT(play.think), "2000000000", 0, 3600 * NS_PER_S,
+     .help = "mean of the exponential time before each click"},
+    {"play.request-size", KEY_BYTES, AT(play.request_bytes), "512000", 1000, 1 << 20,
+     .help = "of a range request, at most"},
+    {"play.start-buffer", KEY_TIME, AT(play.start_buffer), "1000000000", NS_PER_MS, TIME_MAX,
+     .help = "audio that must be there before sound begins"},
+    {"play.resume-buffer", KEY_TIME, AT(play.resume_buffer), "2000000000", NS_PER_MS, TIME_MAX,
+     .help = "and before it goes on after a stutter"},
+    {"play.ahead", KEY_TIME, AT(play.ahead), "30000000000", NS_PER_MS, TIME_MAX,
+     .help = "no request while more audio than this lies ready"},
+    {"play.request-timeout", KEY_TIME, AT(play.request_timeout), "10000000000", 100 * NS_PER_MS,
+     TIME_MAX, .help = "a request without a byte for so long has failed"},
+    {"play.retries", KEY_COUNT, AT(play.retries), "3", 0, 1000,
+     .help = "failed requests in a row that a play survives"},
+    {"play.connection", KEY_ENUM, AT(play.connection), "keep", .words = {"keep", "per-track"},
+     .help = "one per player as long as it lives, or a new one for every play"},
     {"udp", KEY_ENUM, AT(udp), "off", .words = {"off", "on"},
      .help = "traffic of UDP packets that heeds nothing, in place of any stack"},
     {"udp.rate", KEY_RATE, AT(udp_rate), "0", .min = 10000, .max = RATE_MAX, .zero = true,
@@ -494,6 +525,24 @@ static int check_stack(const struct agent_config *c, char *message, size_t len)
     return 0;
 }
 
+static int check_play(const struct agent_config *c, bool flows, char *message, size_t len)
+{
+    const struct play_config *p = &c->play;
+
+    if (flows)
+        return fail(message, len, "media, data: stack play-quic has its players' tracks alone");
+    if (c->preset != AGENT_PRESET_RENO && c->preset != AGENT_PRESET_CUBIC &&
+        c->preset != AGENT_PRESET_BBR)
+        return fail(message, len, "preset: stack play-quic has reno, cubic and bbr");
+    if (p->track_min > p->track_max)
+        return fail(message, len, "play.track-min is above play.track-max");
+    if (p->ahead < p->start_buffer || p->ahead < p->resume_buffer)
+        return fail(message, len,
+                    "play.ahead is below play.start-buffer or play.resume-buffer: the player would "
+                    "wait for what it does not ask for");
+    return 0;
+}
+
 int agent_config_check(const struct agent_config *c, char *message, size_t len)
 {
     bool data = false;
@@ -513,9 +562,12 @@ int agent_config_check(const struct agent_config *c, char *message, size_t len)
         if (d->kind != AGENT_DATA_NONE && d->stop <= d->start)
             return fail(message, len, "%s.stop is not after %s.start", groups[i], groups[i]);
     }
+    if (c->stack == AGENT_STACK_PLAY_QUIC && check_play(c, c->media || data, message, len))
+        return ERR_CONFIG;
     if (c->udp && c->duration == NS_NEVER)
         return fail(message, len, "duration: traffic without end needs one");
-    if (c->role == AGENT_ROLE_SENDER && !c->udp && !c->media && !data)
+    if (c->role == AGENT_ROLE_SENDER && c->stack != AGENT_STACK_PLAY_QUIC && !c->udp &&
+        !c->media && !data)
         return fail(message, len,
                     "a sender needs a media flow (media = 1) or a data flow "
                     "(data = file)");

@@ -8,13 +8,14 @@
 #include "agents/base/addr.h"
 #include "agents/base/ns.h"
 #include "agents/base/rate.h"
+#include "agents/play/play_config.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
-enum agent_stack { AGENT_STACK_QUIC, AGENT_STACK_WEBRTC };
+enum agent_stack { AGENT_STACK_QUIC, AGENT_STACK_WEBRTC, AGENT_STACK_PLAY_QUIC };
 enum agent_role { AGENT_ROLE_SENDER, AGENT_ROLE_RECEIVER };
 enum agent_encoder { AGENT_ENCODER_STATISTICAL, AGENT_ENCODER_CONSTANT, AGENT_ENCODER_TRACE };
 enum agent_mapping {
@@ -134,6 +135,8 @@ struct agent_config {
     ns_t webrtc_feedback_interval;    /* NS_NEVER: as libwebrtc adapts it */
     ns_t webrtc_pacing_burst;
 
+    /* the music players of stack play-quic; the other stacks have none */
+    struct play_config play;
     /* traffic that heeds nothing (traffic/cbr_agent.h), in place of any stack */
     int64_t udp;              /* enum agent_switch */
     bps_t udp_rate;           /* in bytes of IP packets */

@@ -182,6 +182,11 @@ PAIR_UNUSED static void pair_init_timestamps(struct pair *n, const struct agent_
     cfg[RECEIVER].webrtc_feedback_interval = sender->webrtc_feedback_interval;
     cfg[RECEIVER].rtcp = sender->rtcp;
     cfg[RECEIVER].timestamps_per_ack = timestamps;
+    if (sender->stack == AGENT_STACK_PLAY_QUIC) { /* whose receiver is the one that acts */
+        cfg[RECEIVER].play = sender->play;
+        cfg[RECEIVER].duration = sender->duration;
+        cfg[RECEIVER].time_limit = sender->time_limit;
+    }
     memset(n, 0, sizeof *n);
     heap_init(&n->heap);
     n->rate = 5000000;

@@ -136,6 +136,7 @@ static void begin_stutter(struct player *p, ns_t now)
 static void ask(struct player *p, ns_t now)
 {
     int64_t left = p->draw.bytes - p->received;
+    bool per_track = p->cfg->connection == PLAY_CONNECTION_PER_TRACK;
 
     p->request = (struct player_request){
         .number = p->request.number + 1,
@@ -144,7 +145,8 @@ static void ask(struct player *p, ns_t now)
         .track_bytes = p->draw.bytes,
         .offset = p->received,
         .length = left < p->cfg->request_bytes ? left : p->cfg->request_bytes,
-        .fresh = p->cfg->connection == PLAY_CONNECTION_PER_TRACK && !p->play_asked};
+        .fresh = p->silent || (per_track && !p->play_asked)};
+    p->silent = false;
     p->wanted = true;
     p->play_asked = true;
     p->asked = p->progress = now;
@@ -292,6 +294,7 @@ void player_request_failed(struct player *p, uint64_t number, enum player_fault 
     }
     end_request(p, why, now);
     p->retry_at = ns_add(now, PLAYER_RETRY_DELAY);
+    p->silent = why == PLAYER_FAULT_TIMEOUT;
     if (p->failures++ == p->cfg->retries) {
         end_play(p, PLAYER_FAILED, why, now);
     } else {

@@ -52,7 +52,9 @@ struct player_request {
     int64_t player, play;
     int64_t track_bytes;
     int64_t offset, length; /* length > 0, offset + length <= track_bytes */
-    bool fresh;             /* not on a connection that an earlier play has used */
+    /* on a new connection: an earlier play has used the present one and the configuration forbids
+     * that, or it has been silent for too long */
+    bool fresh;
 };
 
 enum player_state { PLAYER_THINKS, PLAYER_LOADS, PLAYER_PLAYS, PLAYER_STUTTERS, PLAYER_DONE };
@@ -86,9 +88,10 @@ struct player {
     int64_t request_received;
     ns_t retry_at;    /* no request before */
     int64_t failures; /* in a row */
+    bool silent;      /* the last of them was a timeout */
     int64_t requests, retried, bytes;
     ns_t download_time;
-    bool play_asked; /* the play has had a request: only its first is fresh */
+    bool play_asked; /* the play has had a request */
 };
 
 /* cfg and rec outlive the player; rec may be NULL. */

@@ -41,6 +41,13 @@ static void random_cb(uint8_t *dest, size_t len, const ngtcp2_rand_ctx *rand_ctx
     c->env->random(c->env->ctx, dest, len);
 }
 
+static void tag_cid(const struct quic_conn *c, ngtcp2_cid *cid)
+{
+    if (c->cid_tag >= 0) {
+        cid->data[0] = (uint8_t)c->cid_tag;
+    }
+}
+
 static int new_cid_cb(ngtcp2_conn *conn, ngtcp2_cid *cid, uint8_t *token, size_t len, void *user)
 {
     struct quic_conn *c = user;
@@ -48,6 +55,7 @@ static int new_cid_cb(ngtcp2_conn *conn, ngtcp2_cid *cid, uint8_t *token, size_t
     (void)conn;
     c->env->random(c->env->ctx, cid->data, len);
     cid->datalen = len;
+    tag_cid(c, cid);
     c->env->random(c->env->ctx, token, NGTCP2_STATELESS_RESET_TOKENLEN);
     return 0;
 }
@@ -99,7 +107,7 @@ static int stream_open_cb(ngtcp2_conn *conn, int64_t id, void *user)
     struct quic_conn *c = user;
 
     (void)conn;
-    if (ngtcp2_is_bidi_stream(id)) {
+    if (ngtcp2_is_bidi_stream(id) && !c->bidi_streams) {
         c->bidirectional_streams++;
         quic_conn_fail(c, ROQ_STREAM_CREATION_ERROR, "peer opened a bidirectional stream");
         return CALLBACK_FAILED;
@@ -137,7 +145,12 @@ static int stream_close_cb(ngtcp2_conn *conn, uint32_t flags, int64_t id, uint64
     (void)code;
     c->stream_reset = flags & NGTCP2_STREAM_CLOSE_FLAG_APP_ERROR_CODE_SET;
     c->events->stream_closed(c->ctx, stream_user);
-    if (!ngtcp2_conn_is_local_stream(conn, id) && ++c->streams_to_return == STREAMS_RETURN_BATCH) {
+    if (ngtcp2_is_bidi_stream(id)) {
+        if (!ngtcp2_conn_is_local_stream(conn, id)) {
+            ngtcp2_conn_extend_max_streams_bidi(conn, 1);
+        }
+    } else if (!ngtcp2_conn_is_local_stream(conn, id) &&
+               ++c->streams_to_return == STREAMS_RETURN_BATCH) {
         /* in large steps: every MAX_STREAMS frame costs an acknowledgement of its own */
         ngtcp2_conn_extend_max_streams_uni(conn, c->streams_to_return);
         c->streams_to_return = 0;
@@ -268,6 +281,7 @@ void quic_conn_init(struct quic_conn *c, const struct agent_config *cfg,
     c->ctx = ctx;
     c->server = cfg->role == AGENT_ROLE_RECEIVER;
     c->alpn = QUIC_AGENT_ALPN;
+    c->cid_tag = -1;
     c->local = cfg->local;
     c->remote = cfg->remote;
     c->ref = (ngtcp2_crypto_conn_ref){.get_conn = get_conn, .user_data = c};
@@ -321,8 +335,9 @@ static void fill_settings(struct quic_conn *c, ngtcp2_settings *s, ngtcp2_transp
     p->initial_max_stream_data_uni = WINDOW_STREAM;
     p->initial_max_streams_uni = STREAMS_MAX;
     /* enough to see a peer break the rule, and to tell it so in RoQ's words */
-    p->initial_max_streams_bidi = 1;
+    p->initial_max_streams_bidi = c->bidi_streams ? c->bidi_streams : 1;
     p->initial_max_stream_data_bidi_remote = 1024;
+    p->initial_max_stream_data_bidi_local = c->bidi_streams ? WINDOW_STREAM : 0;
     p->max_idle_timeout = IDLE_TIMEOUT;
     p->max_ack_delay = MAX_ACK_DELAY;
     p->max_datagram_frame_size = AGENT_DATAGRAM_MAX;
@@ -369,6 +384,7 @@ static int make_client(struct quic_conn *c, ns_t now)
     fill_settings(c, &settings, &params, now);
     random_cid(c, &dcid);
     random_cid(c, &scid);
+    tag_cid(c, &scid);
     rv = ngtcp2_conn_client_new(&c->conn, &dcid, &scid, &c->path, NGTCP2_PROTO_VER_V1, &callbacks,
                                 &settings, &params, NULL, c);
     if (rv) {
@@ -411,6 +427,7 @@ static int make_server(struct quic_conn *c, const ngtcp2_pkt_hd *hd, ns_t now)
     params.original_dcid = hd->dcid;
     params.original_dcid_present = 1;
     random_cid(c, &scid);
+    tag_cid(c, &scid);
     if (ngtcp2_conn_server_new(&c->conn, &hd->scid, &scid, &c->path, hd->version, &callbacks,
                                &settings, &params, NULL, c) != 0) {
         c->conn = NULL; /* it points to what is freed already */

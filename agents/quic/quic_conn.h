@@ -49,6 +49,11 @@ struct quic_conn {
     bool server;
     const char *alpn;
     const uint8_t *peer_fingerprint; /* of the only certificate to accept, NULL for any */
+    /* Bidirectional streams of ours and of the peer, at once; 0: one from the peer is a fault. */
+    uint64_t bidi_streams;
+    /* First byte of every connection id we issue, so that the owner of several connections on one
+     * pair of addresses can tell them apart (RFC 9000 section 5.1); -1: random like the rest. */
+    int cid_tag;
 
     ngtcp2_conn *conn; /* NULL for a server nobody has contacted */
     struct quic_tls *tls;
@@ -94,7 +99,9 @@ struct quic_conn {
 
 /* Is congestion control left to ngtcp2 (reno, cubic, bbr)? */
 bool quic_conn_is_windowed(const struct agent_config *cfg);
-/* Fills in c; events and everything in cfg and env outlive it. */
+/* Fills in c; events and everything in cfg and env outlive it. The receiver is the server of the
+ * multiplex; until the connection is made its owner may set server, alpn, bidi_streams and cid_tag
+ * otherwise. */
 void quic_conn_init(struct quic_conn *c, const struct agent_config *cfg,
                     const struct agent_env *env, const struct quic_conn_events *events, void *ctx);
 void quic_conn_fini(struct quic_conn *c);

@@ -29,7 +29,8 @@ static bool netem_can(const struct plan *plan, struct message *m)
 static bool has_commands(const struct plan *plan)
 {
     for (size_t i = 0; i < plan->run_count; i++) {
-        if (plan->runs[i].scenario.stack == SCENARIO_STACK_EXEC)
+        if (plan->runs[i].scenario.stack == SCENARIO_STACK_EXEC ||
+            plan->runs[i].scenario.stack == SCENARIO_STACK_PLAY_HTTP)
             return true;
     }
     return false;
@@ -93,7 +94,8 @@ int link_choice_make(struct link_choice *c, const char *wanted, const struct pla
 
     if (!rc && c->link == RUN_LINK_SIM && has_commands(plan)) {
         fprintf(stderr,
-                "muxbed: stack exec runs real programs, which have no virtual time (link sim: %s); "
+                "muxbed: stacks exec and play-http run real programs, which have no virtual time "
+                "(link sim: %s); "
                 "allowed: --link wire or netem\n",
                 c->why);
         return CMD_EXIT_HOST;

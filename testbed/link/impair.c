@@ -22,13 +22,14 @@ int impair_init(struct impair *i, const struct impair_config *cfg)
 {
     if (cfg->delay < 0 || cfg->jitter < 0 || cfg->rate < 0 ||
         cfg->jitter > NS_NEVER / (2 * IMPAIR_JITTER_CLIP) || !loss_ok(cfg) ||
-        !is_probability(cfg->duplicate) ||
+        !is_probability(cfg->duplicate) || !is_probability(cfg->event_loss) ||
         (cfg->jitter_model == IMPAIR_JITTER_REORDER &&
          cfg->jitter * IMPAIR_JITTER_CLIP > cfg->delay)) {
         return ERR_CONFIG;
     }
     *i = (struct impair){.cfg = *cfg};
     prng_init(&i->loss_draws, cfg->seed, "impair-loss");
+    prng_init(&i->event_draws, cfg->seed, "impair-event");
     prng_init(&i->duplicate_draws, cfg->seed, "impair-duplicate");
     prng_init(&i->jitter_draws, cfg->seed, "impair-jitter");
     return 0;
@@ -41,7 +42,7 @@ static bool loses(const struct impair_config *c)
 
 bool impair_active(const struct impair_config *cfg)
 {
-    return cfg->jitter > 0 || cfg->duplicate > 0 || loses(cfg);
+    return cfg->jitter > 0 || cfg->duplicate > 0 || loses(cfg) || cfg->event_loss > 0;
 }
 
 ns_t impair_delay_min(const struct impair_config *cfg)
@@ -118,9 +119,18 @@ static ns_t due(struct impair *i, int64_t bytes, ns_t at)
     return i->last;
 }
 
+static bool lost_by_event(struct impair *i, ns_t at)
+{
+    const struct impair_config *c = &i->cfg;
+
+    return c->event_loss > 0 && at - i->origin >= c->event_start &&
+           at - i->origin < c->event_stop && happens(&i->event_draws, c->event_loss);
+}
+
 struct impair_fate impair_packet(struct impair *i, int64_t bytes, ns_t at)
 {
-    struct impair_fate fate = {.copies = lost(i) ? 0 : 1};
+    bool gone = lost(i), event = lost_by_event(i, at); /* both draw, whatever the other says */
+    struct impair_fate fate = {.copies = gone || event ? 0 : 1};
 
     /* drawn for the lost as well, so that the draws of the others do not shift */
     if (i->cfg.duplicate > 0 && happens(&i->duplicate_draws, i->cfg.duplicate)) {

@@ -52,6 +52,10 @@ struct impair_config {
     double loss; /* probabilities are 0..1 */
     /* Gilbert-Elliott: p, r, 1-h, 1-k of netem's gemodel. */
     double to_bad, to_good, loss_bad, loss_good;
+    /* An event: from one run time to another so many of the packets that are left are lost as well
+     * (0: no event), drawn from a stream of its own. */
+    ns_t event_start, event_stop;
+    double event_loss;
     /* A packet that is not lost comes out twice, both at the same time. */
     double duplicate;
     uint64_t seed;
@@ -65,7 +69,8 @@ struct impair_fate {
 /* Private, but of known size: it lives inside a link or a side of the wire. */
 struct impair {
     struct impair_config cfg;
-    struct prng loss_draws, duplicate_draws, jitter_draws;
+    struct prng loss_draws, event_draws, duplicate_draws, jitter_draws;
+    ns_t origin; /* run time 0 by the clock of impair_packet's times; 0 unless set otherwise */
     bool bad;    /* Gilbert-Elliott's state */
     ns_t last;   /* when the latest packet comes out, or would if it were not lost */
     ns_t serial; /* and its serialisation time */
@@ -80,7 +85,7 @@ bool impair_active(const struct impair_config *cfg);
 ns_t impair_delay_min(const struct impair_config *cfg);
 /* The largest delay of a packet that did not have to wait for the one ahead of it. */
 ns_t impair_delay_max(const struct impair_config *cfg);
-/* The share of packets lost in the long run. */
+/* The share of packets lost in the long run, the event aside. */
 double impair_mean_loss(const struct impair_config *cfg);
 /* A packet of bytes (Ethernet) leaves the bottleneck at the time at, not before the one of the call
  * before. */

@@ -414,6 +414,36 @@ static void impairments_do_not_shift_each_other(void **state)
     }
 }
 
+/* Loss that comes and goes, counted from the run's time 0, and beside other loss. */
+static void an_event_has_its_time(void **state)
+{
+    const struct impair_config alone = {.loss = 0.1, .duplicate = 0.1, .seed = 1};
+    struct impair_config cfg = alone;
+    struct impair i, without = make(&alone);
+    uint64_t lost = 0, more = 0;
+
+    (void)state;
+    cfg.event_start = 1000;
+    cfg.event_stop = 1000 + N;
+    cfg.event_loss = 0.3;
+    assert_true(impair_active(&cfg));
+    assert_near(impair_mean_loss(&cfg), 0.1, 0);
+    i = make(&cfg);
+    i.origin = 5000;
+    for (int t = 0; t < N + 2000; t++) {
+        struct impair_fate with = impair_packet(&i, BYTES, 5000 + t);
+        struct impair_fate plain = impair_packet(&without, BYTES, 5000 + t);
+        bool during = t >= 1000 && t < 1000 + N;
+
+        /* it takes packets away and changes nothing of the others */
+        assert_true(with.copies == plain.copies || (during && !with.copies));
+        lost += during && !with.copies;
+        more += with.copies != plain.copies;
+    }
+    assert_binomial(more, N, 0.9 * 0.3);
+    assert_binomial(lost, N, 1 - 0.9 * 0.7);
+}
+
 static void refuses_nonsense(void **state)
 {
     static const struct impair_config bad[] = {
@@ -428,6 +458,7 @@ static void refuses_nonsense(void **state)
         {.loss_bad = 1.5},
         {.loss_good = NAN},
         {.duplicate = 1.0001},
+        {.event_loss = -0.01},
         {.jitter = NS_NEVER / 3},
         {.delay = 29, .jitter = 10, .jitter_model = IMPAIR_JITTER_REORDER},
     };
@@ -459,6 +490,7 @@ int main(void)
         cmocka_unit_test(plain_delay),
         cmocka_unit_test(equal_seeds_equal_fates),
         cmocka_unit_test(impairments_do_not_shift_each_other),
+        cmocka_unit_test(an_event_has_its_time),
         cmocka_unit_test(refuses_nonsense),
     };
 

@@ -40,6 +40,11 @@ struct impair_config run_path_impair(const struct scenario *s, enum topology_dir
     struct impair_config c = both(s, d == TOPOLOGY_FORWARD ? SCENARIO_FORWARD : SCENARIO_BACKWARD);
     struct prng p;
 
+    if (d == TOPOLOGY_FORWARD && s->path_event_start != NS_NEVER) {
+        c.event_start = s->path_event_start;
+        c.event_stop = s->path_event_stop;
+        c.event_loss = share(s->path_event_loss_ppm);
+    }
     if (d == TOPOLOGY_BACKWARD) {
         c.delay = or_same(s->back_delay, c.delay);
         c.jitter = or_same(s->back_jitter, c.jitter);

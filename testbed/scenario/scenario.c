@@ -25,6 +25,11 @@ bool scenario_rate_varies(const struct scenario *s)
            scenario_rate_varies_of(s, SCENARIO_BACKWARD);
 }
 
+bool scenario_is_play(const struct scenario *s)
+{
+    return s->stack == AGENT_STACK_PLAY_QUIC || s->stack == SCENARIO_STACK_PLAY_HTTP;
+}
+
 bps_t scenario_rate_min(const struct scenario *s)
 {
     bps_t forward = scenario_rate_min_of(s, SCENARIO_FORWARD);
@@ -82,6 +87,11 @@ ns_t scenario_expected_duration(const struct scenario *s)
     }
     if (s->duration != NS_NEVER)
         return s->duration;
+    if (scenario_is_play(s)) {
+        ns_t play = (s->play.track_min + s->play.track_max) / 2 + s->play.think;
+
+        return play > s->time_limit / s->play.count ? s->time_limit : play * s->play.count;
+    }
     if (left <= 0 || start == NS_NEVER) /* also what programs of others take: nobody knows */
         return s->time_limit;
     bits = 8.0 * (double)(file_bytes / DATA_BYTES_PER_PACKET * FRAME_BYTES_PER_PACKET) / left;
@@ -141,7 +151,7 @@ void scenario_print(const struct scenario *s, FILE *out)
         print_value(s, k, out);
         previous = k;
     }
-    if (s->stack != SCENARIO_STACK_EXEC)
+    if (s->stack != SCENARIO_STACK_EXEC && !scenario_is_play(s))
         fputs("flows:\n", out);
     if (s->media)
         print_flow(s, "media", "media", out);
@@ -202,6 +212,7 @@ struct agent_config scenario_agent_config(const struct scenario *s, int64_t role
     c.webrtc_sctp = s->webrtc_sctp;
     c.webrtc_feedback_interval = s->webrtc_feedback_interval;
     c.webrtc_pacing_burst = s->webrtc_pacing_burst;
+    c.play = s->play;
     memcpy(c.steps, s->steps, sizeof(c.steps));
     c.step_count = (int64_t)s->step_count;
     c.duration = s->duration;

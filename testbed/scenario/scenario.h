@@ -27,9 +27,10 @@
 struct plan_rates;
 
 enum scenario_loss { SCENARIO_LOSS_RANDOM, SCENARIO_LOSS_GILBERT_ELLIOTT };
-/* A stack that has no agent: any two commands (testbed/run/netns_exec.c). The others are of enum
- * agent_stack. */
-#define SCENARIO_STACK_EXEC (AGENT_STACK_WEBRTC + 1)
+/* Stacks that have no agent: any two commands (testbed/run/netns_exec.c), and music by HTTP from a
+ * web server. The others are of enum agent_stack. */
+#define SCENARIO_STACK_EXEC (AGENT_STACK_PLAY_QUIC + 1)
+#define SCENARIO_STACK_PLAY_HTTP (AGENT_STACK_PLAY_QUIC + 2)
 enum scenario_jitter { SCENARIO_JITTER_NR_BPDV, SCENARIO_JITTER_REORDER };
 
 enum scenario_serves { SCENARIO_SERVES_RECEIVER, SCENARIO_SERVES_SENDER };
@@ -148,7 +149,11 @@ struct scenario {
     ns_t extra_delay;     /* of the first call alone, as scenario_call's */
     int64_t call_crosses; /* which segments the first call crosses */
 
-    int64_t stack; /* enum agent_stack, or SCENARIO_STACK_EXEC */
+    /* between these times, sender to receiver, so many packets more are lost; NS_NEVER: no event */
+    ns_t path_event_start, path_event_stop;
+    int64_t path_event_loss_ppm;
+
+    int64_t stack; /* enum agent_stack, or SCENARIO_STACK_EXEC, SCENARIO_STACK_PLAY_HTTP */
     int64_t preset, mapping, encoder;
     int64_t priority, ecn; /* the latter enum agent_ecn */
     int64_t share_ppm, pacing_ppm;
@@ -165,6 +170,8 @@ struct scenario {
     char exec_ready[SCENARIO_TEXT_MAX + 1], exec_option[SCENARIO_TEXT_MAX + 1];
     ns_t exec_ready_timeout;
     int64_t exec_serves; /* enum scenario_serves */
+
+    struct play_config play; /* stacks play-quic and play-http */
 
     /* flows: at most one of media and AGENT_CHANNELS_MAX of data, sender to receiver */
     bool media;
@@ -211,6 +218,8 @@ struct scenario {
 struct rate_schedule scenario_rate_schedule(const struct scenario *s, struct rate_step *one);
 /* Whether that of any direction changes. */
 bool scenario_rate_varies(const struct scenario *s);
+/* Whether its stack is one of music players. */
+bool scenario_is_play(const struct scenario *s);
 /* The lowest and the highest rate of the bottleneck in any direction. */
 bps_t scenario_rate_min(const struct scenario *s);
 bps_t scenario_rate_max(const struct scenario *s);

@@ -266,8 +266,9 @@ void scenario_check(const struct scenario *s, scenario_check_report *report, voi
     if (s->stack == AGENT_STACK_WEBRTC)
         check_webrtc(s, report, ctx);
     check_exec(s, s->media || data, report, ctx);
+    scenario_check_play(s, s->media || data, report, ctx);
     scenario_check_flows(s, report, ctx);
-    if (s->stack == SCENARIO_STACK_EXEC)
+    if (s->stack == SCENARIO_STACK_EXEC || scenario_is_play(s))
         return;
     if (!s->media && !data)
         report(ctx, "flows", NULL,

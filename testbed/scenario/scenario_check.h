@@ -17,6 +17,10 @@ void scenario_check(const struct scenario *s, scenario_check_report *report, voi
 /* The part of it about further calls, cross traffic and bottlenecks, and about steps of rates
  * (scenario_check_flows.c). */
 void scenario_check_flows(const struct scenario *s, scenario_check_report *report, void *ctx);
+/* The part of it about music players and events on the path; flows: whether there are any
+ * (scenario_play.c). */
+void scenario_check_play(const struct scenario *s, bool flows, scenario_check_report *report,
+                         void *ctx);
 /* The part of it about loss and jitter (scenario_impair.c). */
 void scenario_check_impairments(const struct scenario *s, scenario_check_report *report, void *ctx);
 

@@ -37,6 +37,9 @@ static const struct {
     {"path.back.loss", "0"},
     {"path.back.jitter", "10us"},
     {"path.back.duplicate", "1"},
+    {"path.event.start", "5s"},
+    {"path.event.stop", "7s"},
+    {"path.event.loss", "0.05"},
     {"path2.rate", "8mbit"},
     {"path2.delay", "20ms"},
     {"path2.queue", "70kB"},
@@ -66,6 +69,21 @@ static const struct {
     {"exec.ready", "line:a: b"},
     {"exec.ready-timeout", "20ms"},
     {"exec.option", "x"},
+    {"play.players", "20"},
+    {"play.count", "7"},
+    {"play.bit-rate", "320kbit"},
+    {"play.track-min", "30s"},
+    {"play.track-max", "60s"},
+    {"play.skip", "0.5"},
+    {"play.skip-within", "10s"},
+    {"play.think", "0s"},
+    {"play.request-size", "256kB"},
+    {"play.start-buffer", "500ms"},
+    {"play.resume-buffer", "1500ms"},
+    {"play.ahead", "20s"},
+    {"play.request-timeout", "5s"},
+    {"play.retries", "0"},
+    {"play.connection", "per-track"},
     {"media.start", "1ns"},
     {"media.stop", "10s"},
     {"media.pause", "7s"},
@@ -332,6 +350,8 @@ static void test_single_keys_round_trip(void **state)
         set_part(&s, k);
         if (!strcmp(k->name, "media.resume"))
             s.media_pause = 0;
+        if (scenario_key_in_group(k, "path.event"))
+            s.path_event_start = 0;
         scenario_key_set(&s, scenario_key_find("media.min-rate"), "1kbit", message,
                          sizeof(message));
         if (scenario_key_in_group(k, "exec")) { /* commands make the traffic then */

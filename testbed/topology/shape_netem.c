@@ -53,6 +53,11 @@ static int set_losses(struct shape_netem *out, const struct impair_config *c, st
                            "allowed: --link wire or sim",
                            bursts ? "bursts of loss" : "path.jitter", bursts ? "fate" : "delay");
     }
+    if (c->event_loss > 0) {
+        return message_set(m, ERR_CONFIG,
+                           "path.event: netem loses alike all the time; allowed: --link wire or "
+                           "sim");
+    }
     if (bursts) {
         out->gilbert = (struct shape_gilbert){.on = true,
                                               .p = probability(c->to_bad),

@@ -121,6 +121,8 @@ static void test_refuses_what_netem_cannot(void **state)
     refuse(&c, "bursts of loss");
     c = (struct impair_config){.loss = 0.8, .duplicate = 0.9};
     refuse(&c, "less of either");
+    c = (struct impair_config){.event_stop = NS_PER_S, .event_loss = 0.1};
+    refuse(&c, "path.event: netem loses alike all the time; allowed: --link wire or sim");
     c = (struct impair_config){
         .delay = 30 * NS_PER_S, .jitter = 3 * NS_PER_S, .jitter_model = IMPAIR_JITTER_REORDER};
     assert_int_equal(shape_netem(&netem, RATE, &c, &m), ERR_CONFIG);

@@ -355,6 +355,7 @@ static void reset(struct wire *w)
                                              .inside = s->counters.inside,
                                              .inside_max = s->counters.inside};
         (void)impair_init(&s->impair, &s->asked); /* wire_open has seen that it works */
+        s->impair.origin = realtime_mono();       /* a moment before the run's time 0 */
     }
 }
 

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a scenario of music players must be, and an event on its path. */
+#include "testbed/scenario/scenario_check.h"
+
+static void check_event(const struct scenario *s, scenario_check_report *report, void *ctx)
+{
+    if (s->path_event_start == NS_NEVER) {
+        if (s->path_event_stop != NS_NEVER || s->path_event_loss_ppm)
+            report(ctx, s->path_event_loss_ppm ? "path.event.loss" : "path.event.stop",
+                   "path.event.start",
+                   "path.event.start is missing: there is no event without; allowed: a time");
+        return;
+    }
+    if (s->path_event_stop <= s->path_event_start)
+        report(ctx, "path.event.stop", "path.event.start",
+               "path.event.stop is not after path.event.start; allowed: a later time, or never");
+    if (s->path_event_start >= s->duration)
+        report(ctx, "path.event.start", "duration",
+               "path.event.start is not before the end of the run");
+}
+
+static void check_buffers(const struct play_config *p, scenario_check_report *report, void *ctx)
+{
+    if (p->track_min > p->track_max)
+        report(ctx, "play.track-min", "play.track-max",
+               "play.track-min is above play.track-max; allowed: track-min <= track-max");
+    if (p->ahead < p->start_buffer)
+        report(ctx, "play.ahead", "play.start-buffer",
+               "play.ahead is below play.start-buffer: the player would wait for what it does not "
+               "ask for; allowed: at least play.start-buffer");
+    if (p->ahead < p->resume_buffer)
+        report(ctx, "play.ahead", "play.resume-buffer",
+               "play.ahead is below play.resume-buffer: the player would wait for what it does "
+               "not ask for; allowed: at least play.resume-buffer");
+}
+
+void scenario_check_play(const struct scenario *s, bool flows, scenario_check_report *report,
+                         void *ctx)
+{
+    check_event(s, report, ctx);
+    if (!scenario_is_play(s))
+        return;
+    check_buffers(&s->play, report, ctx);
+    if (flows)
+        report(ctx, "flows", "stack",
+               "stacks play-quic and play-http have their players' tracks alone; allowed: no "
+               "flows");
+    if (s->step_count > 0)
+        report(ctx, "steps", "stack",
+               "music players have nothing that could change; allowed: no steps");
+    if (s->preset != AGENT_PRESET_RENO && s->preset != AGENT_PRESET_CUBIC &&
+        s->preset != AGENT_PRESET_BBR)
+        report(ctx, "preset", "stack",
+               "preset is one for calls; allowed with stacks play-quic and play-http, where it is "
+               "the server's congestion control: reno, cubic, bbr");
+}
