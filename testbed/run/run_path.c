@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "testbed/run/run_path.h"
 
+#include "agents/base/err.h"
 #include "agents/base/prng.h"
 #include "testbed/scenario/scenario_flows.h"
 #include "testbed/topology/shape_netem.h"
@@ -59,6 +60,26 @@ struct impair_config run_path_impair(const struct scenario *s, enum topology_dir
     return c;
 }
 
+static ns_t own_or(ns_t t)
+{
+    return t == NS_NEVER ? 0 : t;
+}
+
+struct aqm_config run_path_aqm(const struct scenario *s, enum topology_direction d, int bottleneck)
+{
+    char stream[32];
+    struct prng p;
+
+    snprintf(stream, sizeof stream, "aqm-%s-%d", d == TOPOLOGY_FORWARD ? "forward" : "backward",
+             bottleneck);
+    prng_init(&p, (uint64_t)s->seed, stream);
+    return (struct aqm_config){.kind = (enum aqm_kind)s->path_aqm,
+                               .ecn = s->path_ecn == AGENT_ON,
+                               .target = own_or(s->path_aqm_target),
+                               .interval = own_or(s->path_aqm_interval),
+                               .seed = prng_u64(&p)};
+}
+
 bool run_path_is_impaired(const struct scenario *s)
 {
     struct impair_config f = run_path_impair(s, TOPOLOGY_FORWARD);
@@ -71,6 +92,13 @@ int run_path_netem(const struct scenario *s, struct message *m)
 {
     int rc = 0;
 
+    if (s->path_aqm != SCENARIO_AQM_DROP_TAIL) {
+        return message_set(
+            m, ERR_CONFIG,
+            "path.aqm %s: netem's delay lies behind the kernel's tbf alone; allowed: "
+            "--link wire or sim",
+            aqm_kind_name((enum aqm_kind)s->path_aqm));
+    }
     for (enum topology_direction d = 0; d < TOPOLOGY_DIRECTIONS && !rc; d++) {
         struct impair_config c = run_path_impair(s, d);
         struct shape_netem netem;

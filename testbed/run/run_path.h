@@ -5,6 +5,7 @@
 #define TESTBED_RUN_RUN_PATH_H
 
 #include "agents/base/message.h"
+#include "testbed/link/aqm.h"
 #include "testbed/link/impair.h"
 #include "testbed/scenario/scenario.h"
 #include "testbed/topology/topology.h"
@@ -13,6 +14,9 @@
 
 /* Of one direction, with its own seed from that of the run. */
 struct impair_config run_path_impair(const struct scenario *s, enum topology_direction d);
+/* The discipline of the bottleneck's queue in one direction, likewise; of bottleneck 0, 1, 2 of a
+ * line. Its mark is the link's to give. */
+struct aqm_config run_path_aqm(const struct scenario *s, enum topology_direction d, int bottleneck);
 /* Whether anything but one constant delay both ways is asked for. */
 bool run_path_is_impaired(const struct scenario *s);
 /* Whether netem can do what is asked of both directions. Returns 0, or ERR_CONFIG with what it

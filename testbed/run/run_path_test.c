@@ -2,6 +2,7 @@
 #include "testbed/run/run_path.h"
 
 #include "agents/base/err.h"
+#include "testbed/scenario/scenario_keys.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -60,9 +61,41 @@ static void test_what_netem_can(void **state)
     assert_int_equal(run_path_netem(&s, &m), 0);
 }
 
+static void test_disciplines(void **state)
+{
+    struct scenario s = bare;
+    const struct scenario_key *k = scenario_key_find("path.aqm");
+    struct aqm_config forward = run_path_aqm(&s, TOPOLOGY_FORWARD, 0), other;
+    struct message m;
+
+    (void)state;
+    assert_int_equal(forward.kind, AQM_DROP_TAIL);
+    for (int i = 0; i < AQM_KINDS; i++) { /* the words of scenarios are the link's */
+        assert_string_equal(k->words[i], aqm_kind_name((enum aqm_kind)i));
+    }
+    assert_null(k->words[AQM_KINDS]);
+    s.path_aqm = SCENARIO_AQM_FQ_CODEL;
+    s.path_ecn = AGENT_ON;
+    s.path_aqm_target = 7 * NS_PER_MS;
+    s.path_aqm_interval = NS_NEVER;
+    forward = run_path_aqm(&s, TOPOLOGY_FORWARD, 0);
+    assert_int_equal(forward.kind, AQM_FQ_CODEL);
+    assert_true(forward.ecn);
+    assert_int_equal(forward.target, 7 * NS_PER_MS);
+    assert_int_equal(forward.interval, 0);
+    other = run_path_aqm(&s, TOPOLOGY_BACKWARD, 0);
+    assert_int_not_equal(forward.seed, other.seed);
+    other = run_path_aqm(&s, TOPOLOGY_FORWARD, 1);
+    assert_int_not_equal(forward.seed, other.seed);
+    assert_int_equal(run_path_netem(&s, &m), ERR_CONFIG);
+    assert_non_null(strstr(m.text, "path.aqm fq-codel"));
+    assert_non_null(strstr(m.text, "allowed: --link wire or sim"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_disciplines),
         cmocka_unit_test(test_directions),
         cmocka_unit_test(test_what_netem_can),
     };

@@ -63,7 +63,7 @@ static const struct {
     {FILE_FLOW "stak: quic\n", "f:2:1: unknown key \"stak\", did you mean \"stack\"?; allowed: "
                                "name, description, setting, path, path2"},
     {FILE_FLOW "path: {rat: 5mbit}\n",
-     "f:2:8: unknown key \"rat\", did you mean \"rate\"?; allowed: rate, delay, queue, loss, "},
+     "f:2:8: unknown key \"rat\", did you mean \"rate\"?; allowed: rate, delay, queue, aqm, "},
     {FILE_FLOW "path.rate: 5mbit\n",
      "f:2:1: \"path.rate\" is not written so in a file; allowed: path: {rate: ...}\n"},
     {FILE_FLOW "expects: []\n", "f:2:1: unknown key \"expects\", did you mean \"expect\"?"},

@@ -31,6 +31,14 @@ enum scenario_loss { SCENARIO_LOSS_RANDOM, SCENARIO_LOSS_GILBERT_ELLIOTT };
  * web server. The others are of enum agent_stack. */
 #define SCENARIO_STACK_EXEC (AGENT_STACK_PLAY_QUIC + 1)
 #define SCENARIO_STACK_PLAY_HTTP (AGENT_STACK_PLAY_QUIC + 2)
+/* The queue disciplines of testbed/link/aqm.h, in its order. */
+enum scenario_aqm {
+    SCENARIO_AQM_DROP_TAIL,
+    SCENARIO_AQM_CODEL,
+    SCENARIO_AQM_FQ_CODEL,
+    SCENARIO_AQM_PIE,
+    SCENARIO_AQM_DUALPI2,
+};
 enum scenario_jitter { SCENARIO_JITTER_NR_BPDV, SCENARIO_JITTER_REORDER };
 
 enum scenario_serves { SCENARIO_SERVES_RECEIVER, SCENARIO_SERVES_SENDER };
@@ -133,6 +141,10 @@ struct scenario {
             ns_t path_queue_time;     /* time to drain a full queue at path_rate */
         };
     };
+    int64_t path_aqm;     /* enum scenario_aqm */
+    int64_t path_ecn;     /* enum agent_switch */
+    ns_t path_aqm_target; /* NS_NEVER or 0: the discipline's own; the interval likewise */
+    ns_t path_aqm_interval;
     double path_loss;        /* 0..1 */
     int64_t path_loss_model; /* enum scenario_loss */
     int64_t path_loss_to_bad_ppm, path_loss_to_good_ppm, path_loss_in_bad_ppm,
@@ -220,6 +232,8 @@ struct rate_schedule scenario_rate_schedule(const struct scenario *s, struct rat
 bool scenario_rate_varies(const struct scenario *s);
 /* Whether its stack is one of music players. */
 bool scenario_is_play(const struct scenario *s);
+/* About how many bytes of audio all its players fetch. */
+double scenario_play_bytes(const struct scenario *s);
 /* The lowest and the highest rate of the bottleneck in any direction. */
 bps_t scenario_rate_min(const struct scenario *s);
 bps_t scenario_rate_max(const struct scenario *s);

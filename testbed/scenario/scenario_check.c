@@ -251,6 +251,7 @@ void scenario_check(const struct scenario *s, scenario_check_report *report, voi
     bool data = false, file = false;
 
     check_queue(s, report, ctx);
+    scenario_check_aqm(s, report, ctx);
     check_steps(s, &s->path_rates_forward, "path.rate", report, ctx);
     check_steps(s, &s->back_rates, "path.back.rate", report, ctx);
     scenario_check_impairments(s, report, ctx);

@@ -21,6 +21,8 @@ void scenario_check_flows(const struct scenario *s, scenario_check_report *repor
  * (scenario_play.c). */
 void scenario_check_play(const struct scenario *s, bool flows, scenario_check_report *report,
                          void *ctx);
+/* The part of it about the discipline of the bottleneck's queue (scenario_aqm.c). */
+void scenario_check_aqm(const struct scenario *s, scenario_check_report *report, void *ctx);
 /* The part of it about loss and jitter (scenario_impair.c). */
 void scenario_check_impairments(const struct scenario *s, scenario_check_report *report, void *ctx);
 

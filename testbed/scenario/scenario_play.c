@@ -34,6 +34,20 @@ static void check_buffers(const struct play_config *p, scenario_check_report *re
                "not ask for; allowed: at least play.resume-buffer");
 }
 
+double scenario_play_bytes(const struct scenario *s)
+{
+    static const double mean_bps[] = {
+        [PLAY_BIT_RATE_MIX] = 0.2 * 96e3 + 0.6 * 160e3 + 0.2 * 320e3,
+        [PLAY_BIT_RATE_96K] = 96e3,
+        [PLAY_BIT_RATE_160K] = 160e3,
+        [PLAY_BIT_RATE_320K] = 320e3,
+    };
+    const struct play_config *p = &s->play;
+    double length_s = ns_to_s(p->track_min) / 2 + ns_to_s(p->track_max) / 2;
+
+    return mean_bps[p->bit_rate] / 8 * length_s * (double)(p->players * p->count);
+}
+
 void scenario_check_play(const struct scenario *s, bool flows, scenario_check_report *report,
                          void *ctx)
 {

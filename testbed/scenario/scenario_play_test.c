@@ -64,6 +64,7 @@ static void test_what_agents_are_told(void **state)
     assert_int_equal(c.play.connection, PLAY_CONNECTION_PER_TRACK);
     assert_int_equal(c.duration, NS_NEVER); /* ends by itself */
     assert_int_equal(scenario_expected_duration(s), 5 * 50 * S);
+    assert_int_equal((int64_t)scenario_play_bytes(s), 50 * 45 * 40000);
     plan_free(p);
 }
 

@@ -23,6 +23,10 @@ static const struct {
     {"path.rate", "1500kbit"},
     {"path.delay", "25us"},
     {"path.queue", "64kB"},
+    {"path.aqm", "fq-codel"},
+    {"path.ecn", "on"},
+    {"path.aqm-target", "7ms"},
+    {"path.aqm-interval", "80ms"},
     {"path.loss", "0.012345"},
     {"path.loss-model", "gilbert-elliott"},
     {"path.loss-to-bad", "0.01"},
@@ -348,6 +352,8 @@ static void test_single_keys_round_trip(void **state)
             s.stack = AGENT_STACK_WEBRTC;
         set_flows(&s, k);
         set_part(&s, k);
+        if (!strncmp(k->name, "path.aqm-", 9) || !strcmp(k->name, "path.ecn"))
+            s.path_aqm = SCENARIO_AQM_CODEL;
         if (!strcmp(k->name, "media.resume"))
             s.media_pause = 0;
         if (scenario_key_in_group(k, "path.event"))

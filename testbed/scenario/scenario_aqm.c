@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "testbed/scenario/scenario_check.h"
+
+static bool is_set(ns_t t)
+{
+    return t != NS_NEVER && t != 0;
+}
+
+void scenario_check_aqm(const struct scenario *s, scenario_check_report *report, void *ctx)
+{
+    bool codel = s->path_aqm == SCENARIO_AQM_CODEL || s->path_aqm == SCENARIO_AQM_FQ_CODEL;
+
+    if (s->path_aqm == SCENARIO_AQM_DROP_TAIL && s->path_ecn == AGENT_ON)
+        report(ctx, "path.ecn", "path.aqm",
+               "path.ecn on has no effect with path.aqm drop-tail, which marks nothing; allowed "
+               "with path.aqm codel, fq-codel, pie, dualpi2");
+    if (s->path_aqm == SCENARIO_AQM_DUALPI2 && s->path_ecn != AGENT_ON)
+        report(ctx, "path.aqm", "path.ecn",
+               "path.aqm dualpi2 tells its queues apart by ECN; allowed with path.ecn on");
+    if (s->path_aqm == SCENARIO_AQM_DROP_TAIL && is_set(s->path_aqm_target))
+        report(ctx, "path.aqm-target", "path.aqm",
+               "path.aqm-target has no effect with path.aqm drop-tail; allowed with path.aqm "
+               "codel, fq-codel, pie, dualpi2");
+    if (!codel && is_set(s->path_aqm_interval))
+        report(ctx, "path.aqm-interval", "path.aqm",
+               "path.aqm-interval has no effect; allowed with path.aqm codel, fq-codel");
+}
