@@ -10,7 +10,8 @@
 #define PATH_BYTES 4096
 #define UNLOADED_MAX (3600 * NS_PER_S)
 
-int certificate_info_read(struct certificate_info *c, const char *dir, struct fault *f)
+int certificate_info_read(struct certificate_info *c, const char *dir, const char *direction,
+                          struct fault *f)
 {
     char path[PATH_BYTES];
     json_t *measured, *median;
@@ -32,7 +33,7 @@ int certificate_info_read(struct certificate_info *c, const char *dir, struct fa
         certificate_info_fini(c);
         return fault_set(f, ERR_MALFORMED, "%s: no state; allowed: held, failed, none", path);
     }
-    measured = json_object_get(json_object_get(c->root, "forward"), "measured");
+    measured = json_object_get(json_object_get(c->root, direction), "measured");
     median = json_object_get(measured, "delay_p50_ns");
     if (json_is_integer(median) && json_integer_value(median) >= 0 &&
         json_integer_value(median) <= UNLOADED_MAX) {

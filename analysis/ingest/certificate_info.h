@@ -10,11 +10,14 @@
 
 struct certificate_info {
     json_t *root;  /* the whole document; NULL: the folder has none */
-    ns_t unloaded; /* median one-way delay of the empty path, forward; NS_NEVER: not known */
+    ns_t unloaded; /* median one-way delay of the empty path in that direction; NS_NEVER: not known
+                    */
 };
 
-/* Returns 0, also when there is no such file; ERR_MALFORMED or ERR_OS with *f filled. */
-int certificate_info_read(struct certificate_info *c, const char *dir, struct fault *f);
+/* direction: "forward" or "backward". Returns 0, also when there is no such file; ERR_MALFORMED or
+ * ERR_OS with *f filled. */
+int certificate_info_read(struct certificate_info *c, const char *dir, const char *direction,
+                          struct fault *f);
 void certificate_info_fini(struct certificate_info *c);
 
 #endif

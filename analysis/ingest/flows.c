@@ -37,6 +37,7 @@ struct trace {
 struct loading {
     struct flows *fl;
     const struct run_info *info;
+    const struct flows_ports *only; /* NULL: any */
     struct trace traces[ENDS][CAPTURE_DIRECTIONS];
     uint32_t *slots; /* index of a flow plus 1, 0: free */
     size_t room;     /* for flows */
@@ -160,6 +161,16 @@ static bool same_host(const struct addr *a, const struct addr *b)
     return a->family == b->family && memcmp(a->ip, b->ip, sizeof a->ip) == 0;
 }
 
+static bool is_wanted(const struct flows_ports *only, const struct ip_packet *p)
+{
+    for (size_t i = 0; only && i < only->count; i++) {
+        if (p->from.port == only->ports[i] || p->to.port == only->ports[i]) {
+            return true;
+        }
+    }
+    return !only || only->count == 0;
+}
+
 static int take(void *ctx, enum udp_link link, int64_t wall_ns, const uint8_t *frame, size_t len)
 {
     struct loading *l = ctx;
@@ -170,7 +181,7 @@ static int take(void *ctx, enum udp_link link, int64_t wall_ns, const uint8_t *f
     bool reverse;
     int rc;
 
-    if (ip_packet_parse(&p, link, frame, len)) {
+    if (ip_packet_parse(&p, link, frame, len) || !is_wanted(l->only, &p)) {
         l->fl->others++;
         return 0;
     }
@@ -261,10 +272,12 @@ static int join_all(struct loading *l)
     return rc ? rc : join_direction(l, CAPTURE_REVERSE);
 }
 
-int flows_load(struct flows *fl, const char *dir, const struct run_info *info, struct fault *f)
+int flows_load(struct flows *fl, const char *dir, const struct run_info *info,
+               const struct flows_ports *only, struct fault *f)
 {
     static const char *const names[ENDS] = {"sender", "receiver"};
-    struct loading l = {.fl = fl, .info = info, .slots = calloc(SLOTS, sizeof(uint32_t))};
+    struct loading l = {
+        .fl = fl, .info = info, .only = only, .slots = calloc(SLOTS, sizeof(uint32_t))};
     char path[PATH_BYTES];
     int rc = l.slots ? 0 : fault_set(f, ERR_NOMEM, "%s: %s", dir, err_text(ERR_NOMEM));
 

@@ -47,9 +47,17 @@ struct flows {
     uint64_t others;                   /* frames that are not between the two hosts */
 };
 
-/* Reads dir/sender.pcap and dir/receiver.pcap. Returns 0, or ERR_OS, ERR_MALFORMED or ERR_NOMEM
- * with *f filled; nothing is then left allocated. */
-int flows_load(struct flows *fl, const char *dir, const struct run_info *info, struct fault *f);
+/* Ports, each at either end; without any, all of them. */
+struct flows_ports {
+    const uint16_t *ports;
+    size_t count;
+};
+
+/* Reads dir/sender.pcap and dir/receiver.pcap: of what is between the hosts, flows of these ports;
+ * NULL for all. Returns 0, or ERR_OS, ERR_MALFORMED or ERR_NOMEM with *f filled; nothing is then
+ * left allocated. */
+int flows_load(struct flows *fl, const char *dir, const struct run_info *info,
+               const struct flows_ports *only, struct fault *f);
 void flows_fini(struct flows *fl);
 
 #endif

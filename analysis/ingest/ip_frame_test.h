@@ -20,6 +20,7 @@ struct ip_frame {
     bool reverse, syn;
     uint16_t id, offset; /* of a fragment, in units of 8 bytes */
     uint16_t port;       /* of the sender, 0: IP_FRAME_SENDER_PORT */
+    uint16_t to_port;    /* of the receiver, 0: IP_FRAME_RECEIVER_PORT */
     uint32_t sequence;   /* TCP */
     size_t payload_bytes;
     const uint8_t *payload; /* NULL: counts up */
@@ -33,12 +34,13 @@ static inline size_t ip_frame_header_bytes(const struct ip_frame *f)
 static inline void ip_frame_transport(struct buf_writer *w, const struct ip_frame *f)
 {
     uint16_t sender = f->port ? f->port : IP_FRAME_SENDER_PORT;
+    uint16_t receiver = f->to_port ? f->to_port : IP_FRAME_RECEIVER_PORT;
 
     if (f->protocol != IP_PACKET_TCP && f->protocol != IP_PACKET_UDP) {
         return;
     }
-    buf_put_u16(w, f->reverse ? IP_FRAME_RECEIVER_PORT : sender);
-    buf_put_u16(w, f->reverse ? sender : IP_FRAME_RECEIVER_PORT);
+    buf_put_u16(w, f->reverse ? receiver : sender);
+    buf_put_u16(w, f->reverse ? sender : receiver);
     if (f->protocol == IP_PACKET_UDP) {
         buf_put_u16(w, (uint16_t)(8 + f->payload_bytes));
         buf_put_u16(w, 0);

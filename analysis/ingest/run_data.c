@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define PATH_BYTES 4096
+#define NAME_BYTES 64
 
 static const char *const agent_names[RUN_AGENTS] = {"sender", "receiver", "testbed"};
 
@@ -17,6 +18,7 @@ static const struct {
     enum record_kind kind;
     bool needed, needs_media;
 } sources[] = {
+    {RUN_SENDER, RECORD_FRAME_SENT, false, false},
     {RUN_SENDER, RECORD_PACKET_SENT, true, false},
     {RUN_SENDER, RECORD_RTP_SENT, true, true},
     {RUN_SENDER, RECORD_RATE, false, false},
@@ -39,10 +41,15 @@ static int load_tables(struct run_data *d, const char *dir, struct fault *f)
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
         struct table *t = &d->tables[sources[i].agent][sources[i].kind];
         bool cut = false;
+        char name[NAME_BYTES];
         int rc;
 
-        snprintf(path, sizeof path, "%s/%s.%s.csv", dir, agent_names[sources[i].agent],
+        snprintf(name, sizeof name, "%s.%s.csv", agent_names[sources[i].agent],
                  record_schemas[sources[i].kind].name);
+        if (run_info_place(path, sizeof path, dir,
+                           sources[i].agent == RUN_TESTBED ? d->info.testbed : NULL, name)) {
+            return fault_set(f, ERR_LIMIT, "%s: the path is too long", dir);
+        }
         /* an agent that was killed, which makes its run invalid, leaves files without their end */
         rc = table_read(t, sources[i].kind, path, d->info.invalid_count ? &cut : NULL, f);
         if (rc) {
@@ -266,12 +273,16 @@ static int join_captures(struct run_data *d, const struct capture at[2])
 
 static int load_captures(struct run_data *d, const char *dir, struct fault *f)
 {
+    const char *const elsewhere[] = {d->info.sender_capture, d->info.receiver_capture};
+    static const char *const here[] = {"sender.pcap", "receiver.pcap"};
     struct capture at[2] = {0};
     char path[PATH_BYTES];
     int rc = 0;
 
     for (int i = 0; i < 2 && !rc; i++) {
-        snprintf(path, sizeof path, "%s/%s.pcap", dir, agent_names[i]);
+        if (run_info_place(path, sizeof path, dir, NULL, elsewhere[i] ? elsewhere[i] : here[i])) {
+            return fault_set(f, ERR_LIMIT, "%s: the path is too long", dir);
+        }
         rc = capture_read(&at[i], path, &d->info.hosts, f);
         d->cut += at[i].cut;
         d->damaged += at[i].damaged;
@@ -320,7 +331,7 @@ static int spread_flows(struct run_data *d)
 
 static int load_flows(struct run_data *d, const char *dir, struct fault *f)
 {
-    int rc = flows_load(&d->flows, dir, &d->info, f);
+    int rc = flows_load(&d->flows, dir, &d->info, NULL, f);
 
     if (!rc && (rc = spread_flows(d))) {
         fault_set(f, rc, "%s: %s", dir, err_text(rc));

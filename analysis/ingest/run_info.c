@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define TIME_LAST (INT64_MAX / 2) /* ns; the year 2116 by the wall clock */
+#define FOLDER_CHARACTERS "abcdefghijklmnopqrstuvwxyz0123456789-"
 
 static int parse_host(struct addr *a, const char *text)
 {
@@ -85,6 +86,43 @@ static int unpack_times(struct run_info *r, json_error_t *e)
     return 0;
 }
 
+/* Of what a call's own folder tells. */
+static int unpack_call(struct run_info *r, json_error_t *e)
+{
+    const char *direction = "forward";
+    json_t *captures = NULL, *calls = NULL, *traffic = NULL, *one;
+    size_t i;
+
+    if (json_unpack_ex(r->root, e, 0, "{s?s,s?s,s?o,s?o,s?o}", "direction", &direction, "testbed",
+                       &r->testbed, "captures", &captures, "calls", &calls, "traffic", &traffic)) {
+        return ERR_MALFORMED;
+    }
+    r->backward = strcmp(direction, "backward") == 0;
+    if (!r->backward && strcmp(direction, "forward") != 0) {
+        snprintf(e->text, sizeof e->text, "direction is neither forward nor backward");
+        return ERR_MALFORMED;
+    }
+    r->sender_capture = json_string_value(json_object_get(captures, "sender"));
+    r->receiver_capture = json_string_value(json_object_get(captures, "receiver"));
+    json_array_foreach(calls, i, one)
+    {
+        const char *folder = json_string_value(one);
+
+        /* something is written there: it must lie within the run's folder */
+        if (!folder || !*folder || strspn(folder, FOLDER_CHARACTERS) != strlen(folder)) {
+            snprintf(e->text, sizeof e->text,
+                     "calls: not the name of a folder; allowed: small letters, digits and dashes, "
+                     "such as call2");
+            return ERR_MALFORMED;
+        }
+    }
+    if ((calls && !json_is_array(calls)) || (traffic && !json_is_array(traffic))) {
+        snprintf(e->text, sizeof e->text, "calls or traffic is no list");
+        return ERR_MALFORMED;
+    }
+    return 0;
+}
+
 static int unpack(struct run_info *r, const char *name, struct fault *f)
 {
     json_error_t e;
@@ -97,7 +135,7 @@ static int unpack(struct run_info *r, const char *name, struct fault *f)
                        "path", "rate_bps", &rate, "delay_ns", &delay, "share_ppm", &share, "hosts",
                        "sender", &sender, "receiver", &receiver, "port", &port, "invalid",
                        &invalid) ||
-        unpack_flows(r, &e) || unpack_times(r, &e)) {
+        unpack_flows(r, &e) || unpack_times(r, &e) || unpack_call(r, &e)) {
         return fault_set(f, ERR_MALFORMED, "%s: %s", name, e.text);
     }
     r->rate_bps = rate;
@@ -153,6 +191,24 @@ void run_info_fini(struct run_info *r)
 {
     json_decref(r->root);
     *r = (struct run_info){0};
+}
+
+json_t *run_info_calls(const struct run_info *r)
+{
+    return json_object_get(r->root, "calls");
+}
+
+json_t *run_info_traffic(const struct run_info *r)
+{
+    return json_object_get(r->root, "traffic");
+}
+
+int run_info_place(char *path, size_t len, const char *dir, const char *there, const char *name)
+{
+    int n = there ? snprintf(path, len, "%s/%s/%s", dir, there, name)
+                  : snprintf(path, len, "%s/%s", dir, name);
+
+    return n >= 0 && (size_t)n < len ? 0 : ERR_LIMIT;
 }
 
 bool run_info_is_exec(const struct run_info *r)

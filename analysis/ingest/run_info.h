@@ -32,6 +32,10 @@ struct run_info {
     int64_t clock_error_ns; /* wall_elapsed minus what the monotonic clock says */
     ns_t duration;          /* 0: unknown */
     size_t invalid_count;   /* reasons the run itself gave */
+    /* Of a folder that holds one call of a run of several (results/README.md): who sends, and where
+     * what it shares with the others lies, relative to it; NULL: in the folder itself. */
+    bool backward; /* the sender is at the receiver's host */
+    const char *testbed, *sender_capture, *receiver_capture;
 };
 
 /* Parses the bytes of a manifest. Returns 0, ERR_MALFORMED or ERR_NOMEM with *f filled. */
@@ -39,6 +43,13 @@ int run_info_parse(struct run_info *r, const char *name, const uint8_t *data, si
                    struct fault *f);
 int run_info_read(struct run_info *r, const char *path, struct fault *f);
 void run_info_fini(struct run_info *r);
+/* Names of the folders of further calls, and descriptions of the traffic beside them; NULL or empty
+ * without (borrowed). */
+json_t *run_info_calls(const struct run_info *r);
+json_t *run_info_traffic(const struct run_info *r);
+/* Writes where a file is to path: there, which is relative to dir, NULL for dir itself. Returns 0,
+ * or ERR_LIMIT when the path is too long. */
+int run_info_place(char *path, size_t len, const char *dir, const char *there, const char *name);
 /* Whether its traffic was made by commands that keep no records. */
 bool run_info_is_exec(const struct run_info *r);
 /* Whether the path was asked to deliver packets twice. */

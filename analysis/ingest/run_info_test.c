@@ -97,6 +97,64 @@ static void test_refusals(void **state)
             "nobody");
 }
 
+/* A manifest that is all right but for what is added. */
+static void with(char text[1024], const char *added)
+{
+    snprintf(text, 1024,
+             "{\"name\":\"a\",\"plan\":\"p\",\"stack\":\"quic\",\"link\":\"sim\",\"path\":"
+             "{\"rate_bps\":1,\"delay_ns\":0},\"hosts\":{\"sender\":\"10.0.0.2\",\"receiver\":"
+             "\"10.0.0.1\",\"port\":5002},\"flows\":{},\"clock\":{\"wall_start_ns\":0,"
+             "\"wall_end_ns\":0,\"monotonic_start_ns\":0,\"monotonic_end_ns\":0},"
+             "\"duration_ns\":1%s}",
+             added);
+}
+
+static void test_folder_of_a_call(void **state)
+{
+    char text[1024], path[19];
+    struct run_info r;
+    struct fault f;
+
+    (void)state;
+    with(text, ",\"direction\":\"backward\",\"testbed\":\"..\",\"captures\":{\"sender\":"
+               "\"../receiver.pcap\",\"receiver\":\"../sender.pcap\"}");
+    assert_int_equal(run_info_parse(&r, "m", (const uint8_t *)text, strlen(text), &f), 0);
+    assert_true(r.backward);
+    assert_string_equal(r.sender_capture, "../receiver.pcap");
+    assert_int_equal(run_info_place(path, sizeof path, "run/call2", r.testbed, "a.csv"), 0);
+    assert_string_equal(path, "run/call2/../a.csv");
+    assert_int_equal(run_info_place(path, sizeof path, "run/call2", r.testbed, "ab.csv"),
+                     ERR_LIMIT);
+    run_info_fini(&r);
+    with(text, ",\"captures\":{\"sender\":{\"packets\":1},\"receiver\":{}},\"calls\":[\"call2\"],"
+               "\"traffic\":[]");
+    assert_int_equal(run_info_parse(&r, "m", (const uint8_t *)text, strlen(text), &f), 0);
+    assert_false(r.backward);
+    assert_null(r.sender_capture);
+    assert_null(r.testbed);
+    assert_int_equal(json_array_size(run_info_calls(&r)), 1);
+    run_info_fini(&r);
+}
+
+static void test_refused_folders(void **state)
+{
+    char text[1024];
+
+    (void)state;
+    with(text, ",\"direction\":\"up\"");
+    refused(text, "neither forward nor backward");
+    with(text, ",\"calls\":[\"../elsewhere\"]");
+    refused(text, "not the name of a folder");
+    with(text, ",\"calls\":[\"\"]");
+    refused(text, "not the name of a folder");
+    with(text, ",\"calls\":[7]");
+    refused(text, "not the name of a folder");
+    with(text, ",\"traffic\":{}");
+    refused(text, "no list");
+    with(text, ",\"testbed\":7");
+    refused(text, "manifest.json:");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -104,6 +162,8 @@ int main(void)
         cmocka_unit_test(test_stepped_clock_is_left_alone),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_times_out_of_range),
+        cmocka_unit_test(test_folder_of_a_call),
+        cmocka_unit_test(test_refused_folders),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

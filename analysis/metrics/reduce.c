@@ -6,10 +6,12 @@
 #include "analysis/ingest/run_data.h"
 #include "analysis/metrics/delays.h"
 #include "analysis/metrics/fairness.h"
+#include "analysis/metrics/flow_metrics.h"
 #include "analysis/metrics/media.h"
 #include "analysis/metrics/metric_set.h"
 #include "analysis/metrics/quality.h"
 #include "analysis/metrics/rates.h"
+#include "analysis/metrics/run_flows.h"
 #include "analysis/metrics/series.h"
 #include "analysis/metrics/traffic.h"
 #include "analysis/metrics/transfer.h"
@@ -22,6 +24,7 @@
 #include <string.h>
 
 #define PATH_BYTES 4096
+#define METRIC_BYTES 128
 #define STEP "step-" /* how events begin that change a key while the run is on */
 
 /* What of the manifest is repeated, so that a reader of metrics.json needs nothing else. */
@@ -37,6 +40,8 @@ struct reduction {
     struct delays delays;
     struct traffic traffic;
     struct metric_set metrics;
+    struct run_flows flows; /* of a run of several; else empty */
+    json_t *invalid;        /* of the calls in folders of their own */
 };
 
 static json_t *windows_json(const struct windows *w)
@@ -124,6 +129,18 @@ static json_t *link_rate_json(const struct reduction *r)
     return a;
 }
 
+/* The call's own reasons, then those of the others, which say whose they are. */
+static json_t *invalid_json(const struct reduction *r)
+{
+    json_t *all = validity_reasons(&r->data, &r->media, &r->windows);
+
+    if (all && r->invalid && json_array_extend(all, r->invalid)) {
+        json_decref(all);
+        return NULL;
+    }
+    return all;
+}
+
 static json_t *document(const struct reduction *r)
 {
     json_t *doc = json_object(), *invalid;
@@ -135,13 +152,14 @@ static json_t *document(const struct reduction *r)
         rc |= v && json_object_set(doc, kept[i], v);
     }
     rc |= r->certificate.root && json_object_set(doc, "certificate", r->certificate.root);
-    invalid = validity_reasons(&r->data, &r->media, &r->windows);
+    invalid = invalid_json(r);
     rc |= json_object_set_new(doc, "valid", json_boolean(json_array_size(invalid) == 0));
     rc |= json_object_set_new(doc, "invalid", invalid);
     rc |= json_object_set_new(doc, "windows", windows_json(&r->windows));
     rc |= json_object_set_new(doc, "steps", steps_json(r));
     rc |= json_object_set_new(doc, "link_rate", link_rate_json(r));
     rc |= json_object_set_new(doc, "counts", counts_json(r));
+    rc |= r->flows.table && run_flows_document(&r->flows, doc);
     rc |= json_object_set(doc, "metrics", r->metrics.root);
     rc |= json_object_set_new(doc, "media_after_bps", after_json(&r->metrics));
     if (rc || r->metrics.failed) {
@@ -197,6 +215,8 @@ static int reduce(struct reduction *r)
 
 static void reduction_fini(struct reduction *r)
 {
+    json_decref(r->invalid);
+    run_flows_fini(&r->flows);
     metric_set_fini(&r->metrics);
     traffic_fini(&r->traffic);
     delays_fini(&r->delays);
@@ -205,40 +225,143 @@ static void reduction_fini(struct reduction *r)
     run_data_fini(&r->data);
 }
 
-int reduce_run(const char *dir, json_t **out, struct fault *f)
+static int write_series(struct reduction *r, const char *dir, struct fault *f)
 {
-    struct reduction r = {0};
-    json_t *doc = NULL;
-    int rc = run_data_load(&r.data, dir, f);
+    struct delays drawn = r->delays;
+    int rc;
 
-    if (!rc) {
-        rc = certificate_info_read(&r.certificate, dir, f);
+    if (r->traffic.count) { /* without media the delay to draw is that of every packet */
+        drawn.owd = r->traffic.all.owd;
     }
+    rc = series_write(dir, &r->data, &drawn, &r->windows);
+    rc = rc ? rc : traffic_write(&r->traffic, &r->data, dir);
+    return rc ? fault_set(f, rc, "%s: %s", dir, rc == ERR_OS ? strerror(errno) : err_text(rc)) : 0;
+}
+
+static int read_certificate(struct reduction *r, const char *dir, struct fault *f)
+{
+    char place[PATH_BYTES];
+    json_t *extra = json_object_get(r->data.info.root, "extra_delay_ns");
+    int rc;
+
+    if (run_info_place(place, sizeof place, dir, r->data.info.testbed, ".")) {
+        return fault_set(f, ERR_LIMIT, "%s: the path is too long", dir);
+    }
+    rc = certificate_info_read(&r->certificate, r->data.info.testbed ? place : dir,
+                               r->data.info.backward ? "backward" : "forward", f);
+    if (!rc && r->certificate.unloaded != NS_NEVER && json_integer_value(extra) > 0) {
+        r->certificate.unloaded += json_integer_value(extra);
+    }
+    return rc;
+}
+
+/* One folder by itself. *r is to be finished either way. */
+static int reduce_folder(struct reduction *r, const char *dir, struct fault *f)
+{
+    int rc = run_data_load(&r->data, dir, f);
+
+    rc = rc ? rc : read_certificate(r, dir, f);
     if (rc) {
-        run_data_fini(&r.data);
         return rc;
     }
-    rc = reduce(&r);
-    if (!rc) {
-        struct delays drawn = r.delays;
+    rc = reduce(r);
+    return rc ? fault_set(f, rc, "%s: %s", dir, err_text(rc)) : write_series(r, dir, f);
+}
 
-        if (r.traffic.count) { /* without media the delay to draw is that of every packet */
-            drawn.owd = r.traffic.all.owd;
-        }
-        rc = series_write(dir, &r.data, &drawn, &r.windows);
-        rc = rc ? rc : traffic_write(&r.traffic, &r.data, dir);
-    }
-    if (rc) {
-        fault_set(f, rc, "%s: %s", dir, rc == ERR_OS ? strerror(errno) : err_text(rc));
-        goto out;
-    }
-    doc = document(&r);
-    rc = doc ? write_document(dir, doc, f) : fault_set(f, ERR_NOMEM, "%s: out of memory", dir);
+static int write_reduced(const struct reduction *r, const char *dir, json_t **out, struct fault *f)
+{
+    json_t *doc = document(r);
+    int rc = doc ? write_document(dir, doc, f) : fault_set(f, ERR_NOMEM, "%s: out of memory", dir);
+
     if (!rc && out) {
         *out = json_incref(doc);
     }
-out:
     json_decref(doc);
+    return rc;
+}
+
+/* ---- further calls ---- */
+
+/* Puts what is told of a call under its name. */
+static int merge(struct reduction *r, const char *name, const json_t *doc)
+{
+    json_t *windows, *one;
+    const char *metric;
+    int rc = 0;
+    size_t i;
+
+    json_object_foreach(json_object_get(doc, "metrics"), metric, windows)
+    {
+        char full[METRIC_BYTES];
+
+        snprintf(full, sizeof full, "%s.%s", name, metric);
+        rc |= json_object_set(r->metrics.root, full, windows);
+    }
+    json_array_foreach(json_object_get(doc, "invalid"), i, one)
+    {
+        const char *detail = json_string_value(json_object_get(one, "detail"));
+        json_t *copy = json_copy(one);
+
+        rc |=
+            json_object_set_new(copy, "detail", json_sprintf("%s: %s", name, detail ? detail : ""));
+        rc |= json_array_append_new(r->invalid, copy);
+    }
+    return rc ? ERR_NOMEM : 0;
+}
+
+static int reduce_call(struct reduction *r, const char *dir, const char *name, struct fault *f)
+{
+    struct reduction call = {0};
+    char folder[PATH_BYTES];
+    json_t *doc = NULL;
+    int rc;
+
+    if (run_info_place(folder, sizeof folder, dir, NULL, name)) {
+        return fault_set(f, ERR_LIMIT, "%s: the path is too long", dir);
+    }
+    rc = reduce_folder(&call, folder, f);
+    if (!rc) {
+        rc = run_flows_add_call(&r->flows, name, &call.data, &call.media, &call.delays,
+                                &call.metrics);
+        rc = rc ? fault_set(f, rc, "%s: %s", folder, err_text(rc))
+                : write_reduced(&call, folder, &doc, f);
+    }
+    if (!rc && merge(r, name, doc)) {
+        rc = fault_set(f, ERR_NOMEM, "%s: out of memory", folder);
+    }
+    json_decref(doc);
+    reduction_fini(&call);
+    return rc;
+}
+
+static int reduce_flows(struct reduction *r, const char *dir, struct fault *f)
+{
+    int rc = run_flows_init(&r->flows, &r->data, f);
+    json_t *one;
+    size_t i;
+
+    r->invalid = json_array();
+    if (!rc) {
+        rc = run_flows_add_call(&r->flows, FLOW_METRICS_FIRST, &r->data, &r->media, &r->delays,
+                                &r->metrics);
+        rc = rc || !r->invalid ? fault_set(f, rc ? rc : ERR_NOMEM, "%s: %s", dir, err_text(rc)) : 0;
+    }
+    json_array_foreach(run_info_calls(&r->data.info), i, one)
+    {
+        rc = rc ? rc : reduce_call(r, dir, json_string_value(one), f);
+    }
+    return rc ? rc : run_flows_finish(&r->flows, dir, &r->data.info, &r->metrics, f);
+}
+
+int reduce_run(const char *dir, json_t **out, struct fault *f)
+{
+    struct reduction r = {0};
+    int rc = reduce_folder(&r, dir, f);
+
+    if (!rc && run_flows_wanted(&r.data)) {
+        rc = reduce_flows(&r, dir, f);
+    }
+    rc = rc ? rc : write_reduced(&r, dir, out, f);
     reduction_fini(&r);
     return rc;
 }

@@ -3,7 +3,7 @@
 #include "agents/base/oom_test.h"
 
 #include "agents/base/err.h"
-#include "analysis/ingest/hand_run_test.h"
+#include "analysis/ingest/many_run_test.h"
 #include "analysis/metrics/reduce.h"
 
 #include <setjmp.h>
@@ -24,14 +24,17 @@ static int reduce_body(void *ctx)
     return rv;
 }
 
-static void test_reduce(void **state)
+static void try_each(bool many)
 {
     char parent[] = "/tmp/reduce_oom_test-XXXXXX", run[64], command[96];
     struct oom_report r;
 
-    (void)state;
     assert_non_null(mkdtemp(parent));
-    hand_run_write(parent, "r-1", "{}", "[]");
+    if (many) {
+        many_run_write(parent, "r-1", "[]");
+    } else {
+        hand_run_write(parent, "r-1", "{}", "[]");
+    }
     snprintf(run, sizeof run, "%s/r-1", parent);
     r = oom_each("reduce_run", reduce_body, run, 1, false);
     snprintf(command, sizeof command, "rm -rf '%s'", parent);
@@ -42,9 +45,22 @@ static void test_reduce(void **state)
     assert_int_equal(r.leaks, 0);
 }
 
+static void test_reduce(void **state)
+{
+    (void)state;
+    try_each(false);
+}
+
+static void test_reduce_many(void **state)
+{
+    (void)state;
+    try_each(true);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_reduce)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_reduce),
+                                       cmocka_unit_test(test_reduce_many)};
 
     return cmocka_run_group_tests_name("reduce out of memory", tests, NULL, NULL);
 }

@@ -182,16 +182,18 @@ static void sum_up(struct traffic *t, const struct flows *fl)
     }
 }
 
+/* Sorting needs memory, too. */
 static bool sort_all(struct traffic *t)
 {
-    bool failed = t->all.owd.failed || t->all.jitter.failed;
+    bool failed;
 
     dist_sort(&t->all.owd);
     dist_sort(&t->all.jitter);
+    failed = t->all.owd.failed || t->all.jitter.failed;
     for (size_t i = 0; i < t->count; i++) {
-        failed |= t->flows[i].owd.failed || t->flows[i].jitter.failed;
         dist_sort(&t->flows[i].owd);
         dist_sort(&t->flows[i].jitter);
+        failed |= t->flows[i].owd.failed || t->flows[i].jitter.failed;
     }
     return !failed;
 }

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analysis/metrics/convergence.h"
+
+#include <math.h>
+
+#define HOLD_BINS ((size_t)(CONVERGENCE_HOLD / FLOW_SERIES_BIN))
+#define SECONDS_LEAST 3
+
+/* Whether the second that begins with that bin is at the flow's share. */
+static bool is_there(const struct path_flow *f, size_t bin)
+{
+    double fair = f->fair_bps[bin];
+
+    return f->series.bins[bin].active && fair > 0 &&
+           fabs(flow_series_sent_bps(&f->series, bin) - fair) <= CONVERGENCE_BAND * fair;
+}
+
+static double bins_s(size_t bins)
+{
+    return ns_to_s((ns_t)bins * FLOW_SERIES_BIN);
+}
+
+/* The last bin of a time that a whole second may begin with, plus one. */
+static size_t last_second(const struct flow_series *s, ns_t until)
+{
+    size_t end = flow_series_at(s, until);
+
+    return end < FLOW_SERIES_PER_SECOND ? 0 : end - FLOW_SERIES_PER_SECOND + 1;
+}
+
+double convergence_s(const struct path_flow *f, ns_t from, ns_t until)
+{
+    size_t first = flow_series_at(&f->series, from), end = last_second(&f->series, until), held = 0;
+
+    for (size_t i = first; i < end; i++) {
+        held = is_there(f, i) ? held + 1 : 0;
+        if (held == HOLD_BINS) {
+            return bins_s(i + 1 - HOLD_BINS - first);
+        }
+    }
+    return NAN;
+}
+
+/* Those that have left meanwhile are not waited for. */
+static bool all_there(const struct flow_set *s, bool backward, size_t first, size_t bin)
+{
+    size_t active = 0;
+
+    for (size_t i = 0; i < s->count; i++) {
+        const struct path_flow *f = &s->flows[i];
+
+        if (f->kind != FLOW_CALL || f->backward != backward || !f->series.bins[first].active ||
+            !f->series.bins[bin].active) {
+            continue;
+        }
+        active++;
+        if (!is_there(f, bin)) {
+            return false;
+        }
+    }
+    return active > 0;
+}
+
+double convergence_all_s(const struct flow_set *s, bool backward, ns_t from, ns_t until)
+{
+    size_t first, end, held = 0;
+
+    if (s->count == 0) {
+        return NAN;
+    }
+    first = flow_series_at(&s->flows[0].series, from);
+    end = last_second(&s->flows[0].series, until);
+    for (size_t i = first; i < end; i++) {
+        held = all_there(s, backward, first, i) ? held + 1 : 0;
+        if (held == HOLD_BINS) {
+            return bins_s(i + 1 - HOLD_BINS - first);
+        }
+    }
+    return NAN;
+}
+
+/* ---- steadiness ---- */
+
+/* A span of bins in which nothing happens. */
+struct span {
+    size_t from, until;
+};
+
+static bool is_static(const struct flow_set *s, const struct path_flow *f, size_t bin)
+{
+    return f->series.bins[bin].active && flow_set_is_static(s, (ns_t)bin * FLOW_SERIES_BIN);
+}
+
+/* The next span from at->until on that ends before end; false: there is none. */
+static bool next_span(const struct flow_set *s, const struct path_flow *f, size_t end,
+                      struct span *at)
+{
+    at->from = at->until;
+    while (at->from < end && !is_static(s, f, at->from)) {
+        at->from++;
+    }
+    at->until = at->from;
+    while (at->until < end && is_static(s, f, at->until)) {
+        at->until++;
+    }
+    return at->until > at->from;
+}
+
+static double mean_bps(const struct path_flow *f, const struct span *at)
+{
+    double sum = 0;
+
+    for (size_t i = at->from; i < at->until; i++) {
+        sum += flow_series_bin_sent_bps(&f->series, i);
+    }
+    return sum / (double)(at->until - at->from);
+}
+
+static size_t swings(const struct path_flow *f, const struct span *at)
+{
+    double mean = mean_bps(f, at), low = mean / CONVERGENCE_WATERMARK;
+    double high = mean * CONVERGENCE_WATERMARK;
+    size_t count = 0, last_low = SIZE_MAX, last_high = SIZE_MAX;
+    size_t reach = (size_t)(CONVERGENCE_OSCILLATION / FLOW_SERIES_BIN);
+
+    for (size_t i = at->from; i < at->until && mean > 0; i++) {
+        double rate = flow_series_bin_sent_bps(&f->series, i);
+
+        if (rate <= low) {
+            count += last_high != SIZE_MAX && i - last_high <= reach;
+            last_low = i;
+            last_high = SIZE_MAX; /* one swing each */
+        } else if (rate >= high) {
+            count += last_low != SIZE_MAX && i - last_low <= reach;
+            last_high = i;
+            last_low = SIZE_MAX;
+        }
+    }
+    return count;
+}
+
+double convergence_oscillations(const struct flow_set *s, const struct path_flow *f, ns_t from,
+                                ns_t until)
+{
+    struct span at = {.until = flow_series_at(&f->series, from)};
+    size_t end = flow_series_at(&f->series, until), count = 0, spans = 0;
+
+    while (next_span(s, f, end, &at)) {
+        count += swings(f, &at);
+        spans++;
+    }
+    return spans ? (double)count : NAN;
+}
+
+/* Of the full seconds of a span; NAN for too few. */
+static double variation(const struct path_flow *f, const struct span *at)
+{
+    size_t n = (at->until - at->from) / FLOW_SERIES_PER_SECOND;
+    double sum = 0, squares = 0, mean;
+
+    for (size_t i = 0; i < n; i++) {
+        double rate = flow_series_sent_bps(&f->series, at->from + i * FLOW_SERIES_PER_SECOND);
+
+        sum += rate;
+        squares += rate * rate;
+    }
+    mean = sum / (double)n;
+    return n < SECONDS_LEAST || mean <= 0
+               ? NAN
+               : sqrt(fmax(0, (squares - sum * mean) / (double)(n - 1))) / mean;
+}
+
+double convergence_variation(const struct flow_set *s, const struct path_flow *f, ns_t from,
+                             ns_t until)
+{
+    struct span at = {.until = flow_series_at(&f->series, from)};
+    size_t end = flow_series_at(&f->series, until);
+    double sum = 0, weight = 0;
+
+    while (next_span(s, f, end, &at)) {
+        double v = variation(f, &at), length = (double)(at.until - at.from);
+
+        if (isfinite(v)) {
+            sum += v * length;
+            weight += length;
+        }
+    }
+    return weight > 0 ? sum / weight : NAN;
+}
