@@ -3,8 +3,10 @@
 
 #include "agents/base/err.h"
 #include "agents/base/utf8.h"
+#include "testbed/run/manifest_flows.h"
 #include "testbed/run/manifest_path.h"
 #include "testbed/run/versions.h"
+#include "testbed/scenario/scenario_flows.h"
 #include "testbed/scenario/scenario_keys.h"
 
 #include <errno.h>
@@ -187,6 +189,14 @@ static json_t *outcome_json(const struct manifest *m)
         invalid_json(m), "versions", versions_json());
 }
 
+/* What replaces or joins the rest where there are several flows. */
+static json_t *flows_of_many(const struct manifest *m)
+{
+    const struct scenario *s = &m->run->scenario;
+
+    return m->call ? manifest_call(s, m->call) : manifest_others(s, strcmp(m->link, "sim") != 0);
+}
+
 /* ---- files ---- */
 
 static FILE *create(const char *dir, const char *name)
@@ -209,11 +219,12 @@ static int finish(FILE *f)
 
 int manifest_write(const struct manifest *m, const char *dir)
 {
-    json_t *doc = run_json(m), *outcome = outcome_json(m);
+    json_t *doc = run_json(m), *outcome = outcome_json(m), *flows = flows_of_many(m);
     FILE *f = NULL;
     int rc = ERR_NOMEM;
 
-    if (!doc || !outcome || json_object_update(doc, outcome)) {
+    if (!doc || !outcome || !flows || json_object_update(doc, outcome) ||
+        json_object_update(doc, flows)) {
         goto out;
     }
     rc = ERR_OS;
@@ -228,6 +239,7 @@ int manifest_write(const struct manifest *m, const char *dir)
 out:
     json_decref(doc);
     json_decref(outcome);
+    json_decref(flows);
     return rc;
 }
 
@@ -253,6 +265,25 @@ static int write_copy(const char *text, size_t len, const char *dir, const char 
     return finish(f);
 }
 
+/* Writes copies of the files of rates, and names those in the scenario. */
+static int write_rates(struct scenario *s, const char *dir)
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < scenario_key_count() && !rc; i++) {
+        const struct scenario_key *k = scenario_key_at(i);
+        struct scenario_rates *r;
+
+        if (k->type != SCENARIO_KEY_RATES || !(r = scenario_key_rates(s, k))->file) {
+            continue;
+        }
+        snprintf(r->trace, sizeof r->trace, "%.*s" MANIFEST_RATES_SUFFIX,
+                 (int)scenario_key_group_len(k), k->name);
+        rc = write_copy(r->file->text, r->file->text_len, dir, r->trace);
+    }
+    return rc;
+}
+
 int manifest_write_inputs(const struct plan_run *run, const struct agent_config *sender,
                           const struct agent_config *receiver, const char *dir)
 {
@@ -267,10 +298,7 @@ int manifest_write_inputs(const struct plan_run *run, const struct agent_config 
     if (!rc && run->trace) {
         rc = write_copy(run->trace->text, run->trace->text_len, dir, MANIFEST_TRACE_FILE);
     }
-    if (!rc && s.path_rates) {
-        rc = write_copy(s.path_rates->text, s.path_rates->text_len, dir, MANIFEST_RATES_FILE);
-        snprintf(s.path_trace, sizeof s.path_trace, "%s", MANIFEST_RATES_FILE);
-    }
+    rc = rc ? rc : write_rates(&s, dir);
     if (rc) {
         return rc;
     }

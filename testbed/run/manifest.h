@@ -19,7 +19,8 @@ struct manifest_capture {
 };
 
 struct manifest {
-    const struct plan_run *run;
+    const struct plan_run *run; /* of a further call: with its scenario_of_call */
+    size_t call;                /* its number, in a folder of its own; 0: the run's manifest */
     const char *plan, *link, *link_why;
     char sender_ip[48], receiver_ip[48];
     uint16_t port;
@@ -45,10 +46,10 @@ void manifest_add_invalid(struct manifest *m, const char *reason, int64_t count,
 int manifest_write(const struct manifest *m, const char *dir);
 /* The copy of the frame sizes a run uses, in its folder. */
 #define MANIFEST_TRACE_FILE "media.trace"
-/* The copy of the file of rates, likewise. */
-#define MANIFEST_RATES_FILE "path.rates"
+/* The copies of files of rates, likewise: behind the group of the key, as in path.rates. */
+#define MANIFEST_RATES_SUFFIX ".rates"
 /* Writes dir/scenario.yaml, dir/sender.conf and dir/receiver.conf (which stack exec has not), and
- * the frame sizes and the file of rates if the run uses any; the scenario then names the copies.
+ * the frame sizes and the files of rates if the run uses any; the scenario then names the copies.
  * Returns 0 or ERR_OS (errno). */
 int manifest_write_inputs(const struct plan_run *run, const struct agent_config *sender,
                           const struct agent_config *receiver, const char *dir);

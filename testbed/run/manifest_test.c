@@ -206,6 +206,94 @@ static void every_field_is_there(void **state)
     json_decref(d);
 }
 
+static bool is_list(const json_t *list, const char *const *texts)
+{
+    size_t n = 0;
+
+    for (; texts[n]; n++) {
+        if (strcmp(json_string_value(json_array_get(list, n)), texts[n]) != 0) {
+            return false;
+        }
+    }
+    return json_array_size(list) == n;
+}
+
+/* Further calls and cross traffic are listed; alone, a call is described as it always was. */
+static void several_flows(void **state)
+{
+    static const char *const calls[] = {"call2", "call5", NULL};
+    struct plan_run r = make_run();
+    struct manifest m = make_manifest(&r);
+    struct scenario *s = &r.scenario;
+    const json_t *t;
+    json_t *d;
+
+    (void)state;
+    assert_int_equal(manifest_write(&m, dir), 0);
+    d = load();
+    assert_null(json_object_get(d, "calls"));
+    assert_null(json_object_get(d, "traffic"));
+    assert_null(json_object_get(d, "direction"));
+    json_decref(d);
+    s->calls[0] = (struct scenario_call){.start = NS_PER_S, .priority = 1};
+    s->calls[3] = (struct scenario_call){
+        .start = 0, .priority = 1, .direction = SCENARIO_BACKWARD, .stop = NS_NEVER};
+    s->tcp[1].control = SCENARIO_CONTROL_BBR;
+    s->tcp[1].direction = SCENARIO_BACKWARD;
+    s->short_tcp = (struct scenario_short_tcp){.flows = 3, .control = SCENARIO_CONTROL_RENO};
+    s->udp[SCENARIO_FORWARD] = (struct scenario_udp){.rates.rate = 1000000, .packet_bytes = 1500};
+    assert_int_equal(manifest_write(&m, dir), 0);
+    d = load();
+    t = at(d, "traffic");
+    assert_true(is_list(at(d, "calls"), calls));
+    assert_int_equal(json_array_size(t), 3);
+    assert_text(json_array_get(t, 0), "name", "tcp2");
+    assert_text(json_array_get(t, 0), "kind", "tcp");
+    assert_text(json_array_get(t, 0), "congestion_control", "bbr");
+    assert_text(json_array_get(t, 0), "played_by", "ngtcp2");
+    assert_text(json_array_get(t, 0), "direction", "backward");
+    assert_int_equal(json_integer_value(json_array_get(at(json_array_get(t, 0), "ports"), 0)),
+                     6002);
+    assert_text(json_array_get(t, 1), "kind", "short-tcp");
+    assert_int_equal(json_array_size(at(json_array_get(t, 1), "ports")), 3);
+    assert_text(json_array_get(t, 2), "kind", "udp");
+    assert_text(json_array_get(t, 2), "played_by", "agent");
+    assert_true(json_is_null(at(json_array_get(t, 2), "congestion_control")));
+    json_decref(d);
+    m.link = "wire";
+    assert_int_equal(manifest_write(&m, dir), 0);
+    d = load();
+    assert_text(json_array_get(at(d, "traffic"), 0), "played_by", "kernel");
+    assert_int_equal(json_array_size(at(json_array_get(at(d, "traffic"), 1), "ports")), 1);
+    json_decref(d);
+}
+
+/* The manifest of a further call says where it lies, and where what it shares with others does. */
+static void a_further_call(void **state)
+{
+    struct plan_run r = make_run();
+    struct manifest m = make_manifest(&r);
+
+    (void)state;
+    r.scenario.calls[0] = (struct scenario_call){.priority = 1, .direction = SCENARIO_BACKWARD};
+    r.scenario.calls[1] = (struct scenario_call){.priority = 1};
+    m.call = 1;
+    assert_int_equal(manifest_write(&m, dir), 0);
+    json_t *d = load();
+    assert_text(d, "direction", "backward");
+    assert_text(d, "testbed", "..");
+    assert_text(d, "captures.sender", "../receiver.pcap");
+    assert_text(d, "captures.receiver", "../sender.pcap");
+    assert_null(json_object_get(d, "calls"));
+    json_decref(d);
+    m.call = 2;
+    assert_int_equal(manifest_write(&m, dir), 0);
+    d = load();
+    assert_text(d, "direction", "forward");
+    assert_text(d, "captures.sender", "../sender.pcap");
+    json_decref(d);
+}
+
 static void absent_flows_are_absent(void **state)
 {
     struct plan_run r = make_run();
@@ -314,9 +402,14 @@ static void other_encodings_do_not_lose_the_run(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(every_field_is_there),           TEST(absent_flows_are_absent),
-        TEST(too_many_reasons_keep_the_last), TEST(inputs_read_back),
-        TEST(missing_folder_is_told),         TEST(other_encodings_do_not_lose_the_run),
+        TEST(every_field_is_there),
+        TEST(several_flows),
+        TEST(a_further_call),
+        TEST(absent_flows_are_absent),
+        TEST(too_many_reasons_keep_the_last),
+        TEST(inputs_read_back),
+        TEST(missing_folder_is_told),
+        TEST(other_encodings_do_not_lose_the_run),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
