@@ -33,6 +33,13 @@ static const struct reason reasons[] = {
     {"exec-silent", "the commands of stack exec sent nothing", "no packet left the sender",
      "`log/` of the run; do they use `$MUXBED_REMOTE`?", false},
 
+    {"traffic-failed", "a TCP connection beside the call broke", "any",
+     "the detail, and `log/` of the run", false},
+    {"traffic-missing", "nothing of a TCP flow beside the call arrived", "no byte",
+     "`log/` of the run; is the rate enough?", false},
+    {"traffic-held", "a TCP flow beside the call was held back by its own host",
+     "more than 5 % of its time: window or buffer full, or late with data", quieter, true},
+
     {"driver-late", "an agent did not get to run when it wanted to",
      "99th percentile of its wake-ups more than 1 ms late", quieter, true},
     {"driver-stall", "an agent stood still", "once for 50 ms", quieter, true},

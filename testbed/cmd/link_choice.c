@@ -3,6 +3,7 @@
 
 #include "testbed/cmd/cmd.h"
 #include "testbed/run/run_path.h"
+#include "testbed/run/run_real.h"
 
 #include <string.h>
 
@@ -16,11 +17,13 @@ const char *link_choice_name(enum run_link link)
     return "?";
 }
 
-/* Whether netem can do what every run asks of the path; m says what not. */
-static bool netem_can(const struct plan *plan, struct message *m)
+/* Whether a real link of the kind can do what every run asks; m says what not. */
+static bool can(enum run_link link, const struct plan *plan, struct message *m)
 {
     for (size_t i = 0; i < plan->run_count; i++) {
-        if (run_path_netem(&plan->runs[i].scenario, m))
+        const struct scenario *s = &plan->runs[i].scenario;
+
+        if (run_real_can(s, m) || (link == RUN_LINK_NETEM && run_path_netem(s, m)))
             return false;
     }
     return true;
@@ -41,7 +44,7 @@ static bool works(enum run_link link, const struct plan *plan, char *message, si
     struct message m;
 
     message[0] = '\0';
-    if (link == RUN_LINK_NETEM && !netem_can(plan, &m)) {
+    if (!can(link, plan, &m) || run_real_kernel(plan, &m)) {
         snprintf(message, len, "%s", m.text);
         return false;
     }
@@ -78,8 +81,8 @@ static int make(struct link_choice *c, const char *wanted, const struct plan *pl
     snprintf(c->why, sizeof(c->why), "asked for");
     if (c->link == RUN_LINK_SIM)
         return 0;
-    if (c->link == RUN_LINK_NETEM && !netem_can(plan, &m)) {
-        fprintf(stderr, "muxbed: --link netem: %s\n", m.text);
+    if (!can(c->link, plan, &m)) {
+        fprintf(stderr, "muxbed: --link %s: %s\n", wanted, m.text);
         return CMD_EXIT_USAGE;
     }
     if (works(c->link, plan, message, sizeof(message)))

@@ -243,15 +243,26 @@ out:
     return rc;
 }
 
-static int write_conf(const struct agent_config *cfg, const char *dir, const char *name)
+int manifest_write_conf(const struct agent_config *cfg, const char *path)
 {
-    FILE *f = create(dir, name);
+    FILE *f = fopen(path, "we");
 
     if (!f) {
         return ERR_OS;
     }
     agent_config_print(cfg, f);
     return finish(f);
+}
+
+static int write_conf(const struct agent_config *cfg, const char *dir, const char *name)
+{
+    char path[PATH_BYTES];
+
+    if (snprintf(path, sizeof path, "%s/%s", dir, name) >= (int)sizeof path) {
+        errno = ENAMETOOLONG;
+        return ERR_OS;
+    }
+    return manifest_write_conf(cfg, path);
 }
 
 static int write_copy(const char *text, size_t len, const char *dir, const char *name)

@@ -53,6 +53,8 @@ int manifest_write(const struct manifest *m, const char *dir);
  * Returns 0 or ERR_OS (errno). */
 int manifest_write_inputs(const struct plan_run *run, const struct agent_config *sender,
                           const struct agent_config *receiver, const char *dir);
+/* Writes what one agent is told to the file at path. Returns 0 or ERR_OS (errno). */
+int manifest_write_conf(const struct agent_config *cfg, const char *path);
 /* Creates dir/DONE, last of all. Returns 0 or ERR_OS (errno). */
 int manifest_write_done(const char *dir);
 

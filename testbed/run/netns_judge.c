@@ -252,6 +252,7 @@ void netns_judge(struct netns_run *r)
         judge_files(r, (int64_t)scenario_files(&r->run->scenario));
     }
     judge_commands(r);
+    netns_traffic_judge(r);
     for (size_t i = 0; i < r->call_count; i++) {
         judge_drivers(r, i);
     }
@@ -313,6 +314,7 @@ int netns_write_links(struct netns_run *r)
     put_link(r, record_csv_sink(records), 0, time);
     put_link(r, record_csv_sink(records), 1, time);
     put_counters(r, record_csv_sink(records));
+    netns_traffic_write(r, record_csv_sink(records));
     netns_rates_write(&r->rates, record_csv_sink(records));
     if (record_csv_close(records)) {
         return message_set(r->m, ERR_OS, "testbed records: %s", strerror(errno));

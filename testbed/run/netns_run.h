@@ -13,9 +13,10 @@
 #include "testbed/run/netns_rates.h"
 #include "testbed/run/run.h"
 #include "testbed/run/service.h"
+#include "testbed/traffic/traffic.h"
 #include "testbed/wire/wire.h"
 
-#define NETNS_RUN_PORT 5000
+#define NETNS_RUN_PORT 5000 /* of the first call, and of commands */
 #define NETNS_RUN_PATH_MAX 4096
 
 /* Agents come in pairs, the end that sends first: sides 2i and 2i + 1 are pair i. The first pair is
@@ -65,7 +66,8 @@ struct netns_run {
     struct netns_call further[SCENARIO_CALLS_MAX];
     size_t call_count, pair_count; /* the first pairs are the calls */
     struct netns_side sides[NETNS_PAIRS_MAX * NETNS_SIDES];
-    struct service wire, capture;                    /* wire: only with RUN_LINK_WIRE */
+    struct service wire, capture, traffic; /* wire: only with RUN_LINK_WIRE; traffic: with TCP */
+    struct traffic_report traffic_report;
     struct capture_live_stats captured[NETNS_SIDES]; /* at the first pair's hosts */
     struct certificate certificate;                  /* no attempt: the run does without */
     struct wire_report wire_report;
@@ -87,6 +89,16 @@ int netns_run_path(struct netns_run *r, char *path, const char *name, const char
 /* The same in a side's folder: <prefix><its name><suffix>, prefix being "" or "log/". */
 int netns_side_path(struct netns_run *r, const struct netns_side *s, char *path, const char *prefix,
                     const char *suffix);
+
+/* netns_pairs.c */
+/* Finds out which pairs there are, and what each agent is told. */
+void netns_pairs_init(struct netns_run *r);
+/* Makes their folders, with what they are told. */
+int netns_pairs_write(struct netns_run *r);
+/* Writes the manifests, the run's last. Returns 0, ERR_OS (errno), ERR_NOMEM or ERR_LIMIT. */
+int netns_pairs_manifests(struct netns_run *r);
+/* Where the end NETNS_SENDER or NETNS_RECEIVER of a flow in that direction is. */
+enum topology_node netns_host(enum scenario_direction d, int end);
 /* Of a pair that is a call; NULL for others. */
 const struct plan_run *netns_pair_run(const struct netns_run *r, size_t pair);
 struct manifest *netns_pair_manifest(struct netns_run *r, size_t pair);
@@ -101,6 +113,16 @@ int netns_wire_try(const struct chain *c, struct message *m);
 int netns_capture_start(struct netns_run *r);
 /* Returns once nothing more arrives and all that did is on disk. */
 int netns_capture_finish(struct netns_run *r);
+
+/* netns_traffic.c: the process that sends and receives kernel TCP; nothing happens without such
+ * flows. start returns when all of them can begin, release tells it the common start; after stop
+ * nothing new is sent, finish takes the report. */
+int netns_traffic_start(struct netns_run *r);
+int netns_traffic_release(struct netns_run *r);
+int netns_traffic_stop(struct netns_run *r);
+int netns_traffic_finish(struct netns_run *r);
+void netns_traffic_judge(struct netns_run *r);
+void netns_traffic_write(const struct netns_run *r, const struct record_sink *sink);
 
 /* netns_warmup.c: packets both ways before anything counts, so that the first packet of the run
  * finds caches, pages and routes warm. Proves that the path carries both ways. */

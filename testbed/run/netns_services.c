@@ -3,6 +3,7 @@
 
 #include "agents/base/err.h"
 #include "testbed/netns/netns.h"
+#include "testbed/scenario/scenario_flows.h"
 #include "testbed/wire/realtime.h"
 
 #include <errno.h>
@@ -21,6 +22,7 @@
 #define CAPTURE_PAUSE_MAX (3 * NS_PER_S)
 #define CAPTURE_BYTES_MIN (4 * 1024 * 1024)
 #define CAPTURE_BYTES_MAX (64 * 1024 * 1024)
+#define FILTER_BYTES 96
 #define FRAME_MAX (TOPOLOGY_MTU + RATE_ETHERNET_OVERHEAD_BYTES)
 
 int netns_run_path(struct netns_run *r, char *path, const char *name, const char *suffix)
@@ -39,16 +41,6 @@ int netns_side_path(struct netns_run *r, const struct netns_side *s, char *path,
 
     snprintf(name, sizeof name, "%s%s%s", s->folder, prefix, s->name);
     return netns_run_path(r, path, name, suffix);
-}
-
-const struct plan_run *netns_pair_run(const struct netns_run *r, size_t pair)
-{
-    return pair == 0 ? r->run : pair < r->call_count ? &r->further[pair - 1].run : NULL;
-}
-
-struct manifest *netns_pair_manifest(struct netns_run *r, size_t pair)
-{
-    return pair == 0 ? &r->manifest : pair < r->call_count ? &r->further[pair - 1].manifest : NULL;
 }
 
 /* ---- wire ---- */
@@ -198,20 +190,30 @@ static size_t capture_bytes(const struct scenario *s)
                                                 : bytes);
 }
 
+/* What belongs to the run: never the warm-up's last packets, nor what others send there. */
+static void set_filter(const struct netns_run *r, char filter[FILTER_BYTES])
+{
+    if (netns_exec_wanted(r)) {
+        snprintf(filter, FILTER_BYTES, "ip"); /* whatever the commands send each other */
+    } else if (scenario_has_others(&r->run->scenario)) {
+        snprintf(filter, FILTER_BYTES, "udp portrange %d-%d or udp portrange %d-%d or tcp",
+                 scenario_call_port(0), scenario_call_port(SCENARIO_CALL_COUNT_MAX - 1),
+                 scenario_udp_port(SCENARIO_FORWARD), scenario_udp_port(SCENARIO_BACKWARD));
+    } else {
+        snprintf(filter, FILTER_BYTES, "udp port %d", NETNS_RUN_PORT);
+    }
+}
+
 static int open_capture(struct capturing *c, struct netns_run *r, int side)
 {
-    char path[NETNS_RUN_PATH_MAX], filter[32];
+    char path[NETNS_RUN_PATH_MAX], filter[FILTER_BYTES];
     struct capture_live_config cfg = {.iface = "lan",
                                       .filter = filter,
                                       .path = path,
                                       .frame_max = FRAME_MAX,
                                       .buffer_bytes = capture_bytes(&r->run->scenario)};
 
-    if (netns_exec_wanted(r)) {
-        snprintf(filter, sizeof filter, "ip"); /* whatever the commands send each other */
-    } else {
-        snprintf(filter, sizeof filter, "udp port %d", NETNS_RUN_PORT);
-    }
+    set_filter(r, filter);
     snprintf(path, sizeof path, "%s/%s.pcap", r->opt->dir, r->sides[side].name);
     if (netns_enter(chain_ns(r->chain, r->sides[side].node))) {
         return message_set(&c->m, ERR_OS, "capture: setns: %s", strerror(errno));

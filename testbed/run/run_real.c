@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "testbed/run/run_real.h"
+
+#include "agents/base/err.h"
+#include "testbed/netns/netns.h"
+#include "testbed/run/service.h"
+#include "testbed/scenario/scenario_flows.h"
+#include "testbed/traffic/tcp_sock.h"
+#include "testbed/wire/realtime.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PATIENCE (10 * NS_PER_S)
+
+/* ---- what no real link does ---- */
+
+/* "extra-delay" of the first call, "call2.extra-delay" of a further one. */
+static const char *key_of(char key[40], size_t call, const char *leaf)
+{
+    snprintf(key, 40, "%s%s%s", scenario_call_name(call), call ? "." : "", leaf);
+    return key;
+}
+
+static int refuse_calls(const struct scenario *s, struct message *m)
+{
+    char key[40];
+
+    for (size_t n = 0; n < SCENARIO_CALL_COUNT_MAX; n++) {
+        if (scenario_has_call(s, n) && scenario_call_extra_delay(s, n) != 0) {
+            return message_set(m, ERR_CONFIG,
+                               "%s: real links delay all flows alike; allowed: 0s, or --link sim",
+                               key_of(key, n, "extra-delay"));
+        }
+    }
+    return 0;
+}
+
+int run_real_can(const struct scenario *s, struct message *m)
+{
+    if (scenario_segment_count(s) > 1) { /* and so no call crosses only some of them */
+        return message_set(m, ERR_CONFIG,
+                           "path2.rate: real links have one bottleneck; allowed: none, or --link "
+                           "sim");
+    }
+    return refuse_calls(s, m);
+}
+
+/* ---- what the kernel has ---- */
+
+/* Which of enum scenario_control. */
+struct controls {
+    bool wanted[SCENARIO_CONTROL_BBR + 1];
+    struct message m;
+};
+
+static void note(struct controls *c, const struct scenario *s)
+{
+    for (size_t i = 0; i < SCENARIO_TCP_MAX; i++) {
+        c->wanted[s->tcp[i].control] = true;
+    }
+    if (s->short_tcp.flows > 0) {
+        c->wanted[s->short_tcp.control] = true;
+    }
+    c->wanted[SCENARIO_CONTROL_NONE] = false;
+}
+
+static int try_all(void *arg)
+{
+    struct controls *c = arg;
+
+    for (int i = 0; i <= SCENARIO_CONTROL_BBR; i++) {
+        if (c->wanted[i] && tcp_sock_try(scenario_control_name(i), &c->m)) {
+            return ERR_OS;
+        }
+    }
+    return 0;
+}
+
+/* As in a run: in a namespace of ours, in which we may take what others may not. */
+static int serve(int fd, void *arg)
+{
+    struct controls *c = arg;
+    int rc = netns_acquire(&c->m), ns;
+
+    if (!rc) {
+        ns = netns_new(NULL, NULL);
+        rc =
+            ns < 0 ? message_set(&c->m, ERR_OS, "%s", strerror(errno)) : netns_call(ns, try_all, c);
+        if (ns >= 0) {
+            close(ns);
+        }
+    }
+    service_answer(fd, rc, &c->m, NULL, 0);
+    return 0;
+}
+
+int run_real_kernel(const struct plan *plan, struct message *m)
+{
+    struct controls c = {0};
+    struct service_options o = {
+        .child = {.name = "the probe", .ns_fd = -1}, .serve = serve, .arg = &c};
+    struct service s = SERVICE_NONE;
+    bool any = false;
+    int rc;
+
+    for (size_t i = 0; i < plan->run_count; i++) {
+        note(&c, &plan->runs[i].scenario);
+    }
+    for (int i = 0; i <= SCENARIO_CONTROL_BBR; i++) {
+        any |= c.wanted[i];
+    }
+    if (!any) {
+        return 0;
+    }
+    rc = service_start(&s, &o, m);
+    rc = rc ? rc : service_expect(&s, NULL, 0, realtime_mono() + PATIENCE, m);
+    service_kill(&s);
+    return rc;
+}
