@@ -75,11 +75,17 @@ bool keep_can_reduce(const char *dir)
     return cmd_exists(dir, "sender.pcap"); /* what goes first */
 }
 
+/* Headers, and what is sent again on a path that loses a lot. */
+#define PLAY_OVERHEAD 1.3
+
 /* Bytes that pass the link at most, for about as long as the run takes. */
 static double link_bytes(const struct scenario *s)
 {
     double rate = (double)s->path_rate;
     bool data = false;
+
+    if (scenario_is_play(s))
+        return PLAY_OVERHEAD * scenario_play_bytes(s);
 
     for (size_t i = 0; i < AGENT_CHANNELS_MAX; i++)
         data |= s->channels[i].kind != AGENT_DATA_NONE;
