@@ -64,8 +64,9 @@ struct key {
     }
 
 static const struct key keys[] = {
-    {"stack", KEY_ENUM, AT(stack), "quic", .words = {"quic", "webrtc", "play-quic"},
-     .help = "protocol stack; play-quic: a server of music and its players"},
+    {"stack", KEY_ENUM, AT(stack), "quic", .words = {"quic", "webrtc", "play-quic", "play-http"},
+     .help = "protocol stack; play-quic: a server of music and its players; play-http: such "
+             "players alone, which are not build/agent's but build/player's"},
     {"role", KEY_ENUM, AT(role), "sender", .words = {"sender", "receiver"},
      .help = "end of the flows"},
     {"local", KEY_ADDR, AT(local), "none", .help = "own address and port"},
@@ -530,9 +531,11 @@ static int check_play(const struct agent_config *c, bool flows, char *message, s
     const struct play_config *p = &c->play;
 
     if (flows)
-        return fail(message, len, "media, data: stack play-quic has its players' tracks alone");
-    if (c->preset != AGENT_PRESET_RENO && c->preset != AGENT_PRESET_CUBIC &&
-        c->preset != AGENT_PRESET_BBR)
+        return fail(message, len, "media, data: stack %s has its players' tracks alone",
+                    c->stack == AGENT_STACK_PLAY_QUIC ? "play-quic" : "play-http");
+    /* with play-http it is the web server's, of which the players know nothing */
+    if (c->stack == AGENT_STACK_PLAY_QUIC && c->preset != AGENT_PRESET_RENO &&
+        c->preset != AGENT_PRESET_CUBIC && c->preset != AGENT_PRESET_BBR)
         return fail(message, len, "preset: stack play-quic has reno, cubic and bbr");
     if (p->track_min > p->track_max)
         return fail(message, len, "play.track-min is above play.track-max");
@@ -545,6 +548,7 @@ static int check_play(const struct agent_config *c, bool flows, char *message, s
 
 int agent_config_check(const struct agent_config *c, char *message, size_t len)
 {
+    bool plays = c->stack == AGENT_STACK_PLAY_QUIC || c->stack == AGENT_STACK_PLAY_HTTP;
     bool data = false;
 
     if (c->min_rate > c->max_rate)
@@ -562,12 +566,11 @@ int agent_config_check(const struct agent_config *c, char *message, size_t len)
         if (d->kind != AGENT_DATA_NONE && d->stop <= d->start)
             return fail(message, len, "%s.stop is not after %s.start", groups[i], groups[i]);
     }
-    if (c->stack == AGENT_STACK_PLAY_QUIC && check_play(c, c->media || data, message, len))
+    if (plays && check_play(c, c->media || data, message, len))
         return ERR_CONFIG;
     if (c->udp && c->duration == NS_NEVER)
         return fail(message, len, "duration: traffic without end needs one");
-    if (c->role == AGENT_ROLE_SENDER && c->stack != AGENT_STACK_PLAY_QUIC && !c->udp &&
-        !c->media && !data)
+    if (c->role == AGENT_ROLE_SENDER && !plays && !c->udp && !c->media && !data)
         return fail(message, len,
                     "a sender needs a media flow (media = 1) or a data flow "
                     "(data = file)");

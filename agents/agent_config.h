@@ -15,7 +15,12 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum agent_stack { AGENT_STACK_QUIC, AGENT_STACK_WEBRTC, AGENT_STACK_PLAY_QUIC };
+enum agent_stack {
+    AGENT_STACK_QUIC,
+    AGENT_STACK_WEBRTC,
+    AGENT_STACK_PLAY_QUIC,
+    AGENT_STACK_PLAY_HTTP, /* no agent's: the receiver is build/player, the sender a web server */
+};
 enum agent_role { AGENT_ROLE_SENDER, AGENT_ROLE_RECEIVER };
 enum agent_encoder { AGENT_ENCODER_STATISTICAL, AGENT_ENCODER_CONSTANT, AGENT_ENCODER_TRACE };
 enum agent_mapping {
@@ -135,7 +140,7 @@ struct agent_config {
     ns_t webrtc_feedback_interval;    /* NS_NEVER: as libwebrtc adapts it */
     ns_t webrtc_pacing_burst;
 
-    /* the music players of stack play-quic; the other stacks have none */
+    /* the music players of stacks play-quic and play-http; the other stacks have none */
     struct play_config play;
     /* traffic that heeds nothing (traffic/cbr_agent.h), in place of any stack */
     int64_t udp;              /* enum agent_switch */

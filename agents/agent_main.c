@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* build/agent: one agent over a real UDP socket, started by the testbed or by a person. */
 #include "agents/agent.h"
+#include "agents/agent_options.h"
 #include "agents/base/err.h"
 #include "agents/base/std_streams.h"
 #include "agents/io/clock.h"
+#include "agents/io/run_start.h"
 #include "agents/io/text_file.h"
 #include "agents/io/udp_driver.h"
 #include "agents/io/udp_sock.h"
@@ -14,7 +16,6 @@
 
 #include <argp.h>
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -22,11 +23,9 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define CONFIG_BYTES_MAX (64 * 1024)
 #define FILE_BUFFER_BYTES (256 * 1024)
 #define MESSAGE_BYTES 256
 /* A real-time process that never waits for so long is a fault, and must not hold a CPU for ever. */
@@ -52,7 +51,7 @@ struct options {
     struct frame_trace *trace; /* NULL: none */
     /* the peer's offer to answer, or its answer to our offer; where ours goes */
     const char *offer_path, *answer_path, *sdp_out_path;
-    int ready_fd, start_fd; /* -1: none */
+    struct run_start start;
 };
 
 struct program {
@@ -108,41 +107,10 @@ static void set_key(struct argp_state *state, const char *key, const char *value
     }
 }
 
-static void set_pair(struct argp_state *state, const char *pair)
+static void check(struct argp_state *state, int rc, const struct message *m)
 {
-    const char *equals = strchr(pair, '=');
-    char *key;
-
-    if (!equals) {
-        argp_failure(state, EXIT_USAGE, 0, "--set %s: expected KEY=VALUE", pair);
-        return;
-    }
-    key = strndup(pair, (size_t)(equals - pair));
-    if (!key) {
-        argp_failure(state, EXIT_SYSTEM, ENOMEM, "--set %s", pair);
-        return;
-    }
-    set_key(state, key, equals + 1);
-    free(key);
-}
-
-static void read_config(struct argp_state *state, const char *path)
-{
-    struct options *o = state->input;
-    char message[MESSAGE_BYTES], *text = malloc(CONFIG_BYTES_MAX + 1);
-    FILE *f = fopen(path, "re");
-    size_t len = text && f ? fread(text, 1, CONFIG_BYTES_MAX + 1, f) : 0;
-
-    if (!text || !f || ferror(f)) {
-        argp_failure(state, EXIT_USAGE, errno, "%s", path);
-    } else if (len > CONFIG_BYTES_MAX) {
-        argp_failure(state, EXIT_USAGE, 0, "%s: larger than %d bytes", path, CONFIG_BYTES_MAX);
-    } else if (agent_config_parse(&o->config, text, len, message, sizeof message)) {
-        argp_failure(state, EXIT_USAGE, 0, "%s: %s", path, message);
-    }
-    free(text);
-    if (f) {
-        fclose(f);
+    if (rc) {
+        argp_failure(state, EXIT_USAGE, 0, "%s", m->text);
     }
 }
 
@@ -168,24 +136,24 @@ static void read_trace(struct argp_state *state, const char *path)
 
 static int fd_number(struct argp_state *state, const char *text)
 {
-    char *end;
-    long v = strtol(text, &end, 10);
+    int fd = run_start_fd(text);
 
-    if (*text < '0' || *text > '9' || *end || v > 1 << 20) {
+    if (fd < 0) {
         argp_failure(state, EXIT_USAGE, 0, "%s: not a file descriptor", text);
     }
-    return (int)v;
+    return fd;
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct options *o = state->input;
+    struct message m = {""};
 
     switch (key) {
     case 'l': set_key(state, "local", arg); return 0;
     case 'r': set_key(state, "remote", arg); return 0;
-    case 's': set_pair(state, arg); return 0;
-    case OPT_CONFIG: read_config(state, arg); return 0;
+    case 's': check(state, agent_options_set(&o->config, arg, &m), &m); return 0;
+    case OPT_CONFIG: check(state, agent_options_read(&o->config, arg, &m), &m); return 0;
     case OPT_RECORDS: o->records_dir = arg; return 0;
     case OPT_QLOG: o->qlog_path = arg; return 0;
     case OPT_KEYLOG: o->keylog_path = arg; return 0;
@@ -193,8 +161,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case OPT_OFFER: o->offer_path = arg; return 0;
     case OPT_ANSWER: o->answer_path = arg; return 0;
     case OPT_SDP_OUT: o->sdp_out_path = arg; return 0;
-    case OPT_READY_FD: o->ready_fd = fd_number(state, arg); return 0;
-    case OPT_START_FD: o->start_fd = fd_number(state, arg); return 0;
+    case OPT_READY_FD: o->start.ready_fd = fd_number(state, arg); return 0;
+    case OPT_START_FD: o->start.start_fd = fd_number(state, arg); return 0;
     case ARGP_KEY_ARG:
         if (state->arg_num > 1) {
             return ARGP_ERR_UNKNOWN;
@@ -203,28 +171,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
-}
-
-/* The key table goes below the options of --help. */
-static char *help_filter(int key, const char *text, void *input)
-{
-    char *out = NULL;
-    size_t len;
-    FILE *f;
-
-    (void)input;
-    if (key != ARGP_KEY_HELP_POST_DOC || !text) {
-        return (char *)(uintptr_t)text;
-    }
-    f = open_memstream(&out, &len);
-    if (!f) {
-        return (char *)(uintptr_t)text;
-    }
-    fputs(text, f);
-    fputs("\n\nKeys:\n", f);
-    agent_config_help(f);
-    fclose(f);
-    return out;
 }
 
 static const struct argp argp = {
@@ -246,7 +192,7 @@ static const struct argp argp = {
            "Times in the records of an agent count from its own start. SIGINT and SIGTERM end the "
            "call "
            "in good order; a second one at once.",
-    .help_filter = help_filter,
+    .help_filter = agent_options_help,
 };
 
 static void env_random(void *ctx, void *out, size_t len)
@@ -299,26 +245,13 @@ static int open_log(FILE **out, const char *path, const char *mode)
     return 0;
 }
 
-static int open_stop_fd(void)
-{
-    sigset_t signals;
-
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGINT);
-    sigaddset(&signals, SIGTERM);
-    if (sigprocmask(SIG_BLOCK, &signals, NULL)) {
-        return -1;
-    }
-    return signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
-}
-
 static int program_open(struct program *p)
 {
     struct options *o = &p->opt;
     char text[ADDR_TEXT_MAX];
     int rc;
 
-    p->stop_fd = open_stop_fd();
+    p->stop_fd = run_start_signals();
     if (p->stop_fd < 0) {
         complain("signalfd: %m");
         return ERR_OS;
@@ -371,35 +304,16 @@ static int program_close(struct program *p)
     return rc;
 }
 
-/* Says that the socket is bound, and learns when run time 0 is. Waits for that moment unless a
- * signal comes first. */
+/* Run time 0 is now, or when whoever started the program says. */
 static int await_start(struct program *p)
 {
-    const struct options *o = &p->opt;
-    struct pollfd stop = {.fd = p->stop_fd, .events = POLLIN};
-    struct timespec left;
-    ns_t now;
+    struct message m = {""};
+    int rc = run_start_await(&p->opt.start, p->stop_fd, &p->start, &m);
 
-    if (o->ready_fd >= 0 && write(o->ready_fd, "r", 1) != 1) {
-        complain("--ready-fd: %m");
-        return ERR_OS;
+    if (rc) {
+        complain("%s", m.text);
     }
-    p->start = clock_mono();
-    if (o->start_fd < 0) {
-        return 0;
-    }
-    if (read(o->start_fd, &p->start, sizeof p->start) != sizeof p->start) {
-        complain("--start-fd: no start time came");
-        return ERR_OS;
-    }
-    while ((now = clock_mono()) < p->start) {
-        left = clock_to_timespec(p->start - now);
-        if (ppoll(&stop, 1, &left, NULL) > 0) {
-            complain("stopped before the start");
-            return ERR_LIMIT;
-        }
-    }
-    return 0;
+    return rc;
 }
 
 static bool signalled(const struct options *o)
@@ -485,7 +399,7 @@ static int find_peer(struct program *p, struct agent *a)
     rc = p->opt.offer_path ? answer_peer(p, a, text, text + SDP_BYTES_MAX + 1)
                            : call_peer(p, a, text, text + SDP_BYTES_MAX + 1);
     free(text);
-    if (p->opt.start_fd < 0) {
+    if (p->opt.start.start_fd < 0) {
         p->start += clock_mono() - before;
     }
     return rc;
@@ -556,6 +470,10 @@ static int check_config(const struct options *o)
     const struct agent_config *c = &o->config;
     char message[MESSAGE_BYTES];
 
+    if (c->stack == AGENT_STACK_PLAY_HTTP) {
+        complain("stack play-http is build/player's, and a web server's");
+        return ERR_CONFIG;
+    }
     if (check_signalling(o)) {
         return ERR_CONFIG;
     }
@@ -578,7 +496,7 @@ static int check_config(const struct options *o)
 
 int main(int argc, char **argv)
 {
-    static struct program p = {.opt = {.ready_fd = -1, .start_fd = -1}, .stop_fd = -1};
+    static struct program p = {.opt = {.start = {.ready_fd = -1, .start_fd = -1}}, .stop_fd = -1};
     const struct rlimit spin = {.rlim_cur = SPIN_LIMIT_US, .rlim_max = SPIN_LIMIT_US};
     int rc, closed;
 

@@ -33,7 +33,7 @@ static bool has_commands(const struct plan *plan)
 {
     for (size_t i = 0; i < plan->run_count; i++) {
         if (plan->runs[i].scenario.stack == SCENARIO_STACK_EXEC ||
-            plan->runs[i].scenario.stack == SCENARIO_STACK_PLAY_HTTP)
+            plan->runs[i].scenario.stack == AGENT_STACK_PLAY_HTTP)
             return true;
     }
     return false;

@@ -86,7 +86,7 @@ static const char *stack_name(int64_t stack)
     case AGENT_STACK_QUIC: return "quic";
     case AGENT_STACK_WEBRTC: return "webrtc";
     case AGENT_STACK_PLAY_QUIC: return "play-quic";
-    case SCENARIO_STACK_PLAY_HTTP: return "play-http";
+    case AGENT_STACK_PLAY_HTTP: return "play-http";
     case SCENARIO_STACK_EXEC: return "exec";
     }
     return "unknown";

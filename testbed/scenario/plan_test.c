@@ -139,7 +139,7 @@ static const struct {
     {FILE_FLOW "path.back.delay: 1ms\n", "f:2:1: \"path.back.delay\" is not written so in a file; "
                                          "allowed: path: {back: {delay: ...}}\n"},
     {FILE_FLOW "stack: tcp\n",
-     "f:2:8: stack: \"tcp\" is unknown; allowed: quic, webrtc, play-quic, exec, play-http\n"},
+     "f:2:8: stack: \"tcp\" is unknown; allowed: quic, webrtc, play-quic, play-http, exec\n"},
     {"stack: exec\n", "f:1:8: exec.sender is missing"},
     {"stack: exec\n", "f:1:8: exec.receiver is missing"},
     {"stack: exec\nexec: {sender: a, receiver: b, ready: tcp:0}\n",

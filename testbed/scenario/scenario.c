@@ -27,7 +27,7 @@ bool scenario_rate_varies(const struct scenario *s)
 
 bool scenario_is_play(const struct scenario *s)
 {
-    return s->stack == AGENT_STACK_PLAY_QUIC || s->stack == SCENARIO_STACK_PLAY_HTTP;
+    return s->stack == AGENT_STACK_PLAY_QUIC || s->stack == AGENT_STACK_PLAY_HTTP;
 }
 
 bps_t scenario_rate_min(const struct scenario *s)

@@ -27,10 +27,9 @@
 struct plan_rates;
 
 enum scenario_loss { SCENARIO_LOSS_RANDOM, SCENARIO_LOSS_GILBERT_ELLIOTT };
-/* Stacks that have no agent: any two commands (testbed/run/netns_exec.c), and music by HTTP from a
- * web server. The others are of enum agent_stack. */
-#define SCENARIO_STACK_EXEC (AGENT_STACK_PLAY_QUIC + 1)
-#define SCENARIO_STACK_PLAY_HTTP (AGENT_STACK_PLAY_QUIC + 2)
+/* A stack that has no agent: any two commands (testbed/run/netns_exec.c). The others are of enum
+ * agent_stack. */
+#define SCENARIO_STACK_EXEC (AGENT_STACK_PLAY_HTTP + 1)
 /* The queue disciplines of testbed/link/aqm.h, in its order. */
 enum scenario_aqm {
     SCENARIO_AQM_DROP_TAIL,
@@ -165,7 +164,7 @@ struct scenario {
     ns_t path_event_start, path_event_stop;
     int64_t path_event_loss_ppm;
 
-    int64_t stack; /* enum agent_stack, or SCENARIO_STACK_EXEC, SCENARIO_STACK_PLAY_HTTP */
+    int64_t stack; /* enum agent_stack, or SCENARIO_STACK_EXEC */
     int64_t preset, mapping, encoder;
     int64_t priority, ecn; /* the latter enum agent_ecn */
     int64_t share_ppm, pacing_ppm;

@@ -113,7 +113,7 @@ static const struct scenario_key keys[] = {
     SEGMENT_ROWS("path3", 1),
 
     {ROW("stack", WORD, stack, "quic"),
-     .words = {"quic", "webrtc", "play-quic", "exec", "play-http"},
+     .words = {"quic", "webrtc", "play-quic", "play-http", "exec"},
      .help =
          "protocol stack of both agents; play-quic, play-http: music players and a server, over "
          "QUIC or as HTTP over TCP; exec: any two commands in their place"},
