@@ -68,6 +68,7 @@ static void add_call(struct netns_run *r, size_t n)
         side->config.remote = addresses[!i];
     }
     *m = (struct manifest){.run = netns_pair_run(r, pair),
+                           .call = n,
                            .plan = r->opt->plan,
                            .link = r->topo.kind == TOPOLOGY_WIRE ? "wire" : "netem",
                            .link_why = r->opt->link_why,
