@@ -82,6 +82,13 @@ const struct record_schema record_schemas[RECORD_KINDS] = {
                      1,
                      {"time_ns", "in_packets", "in_bytes", "out_packets", "out_bytes",
                       "queue_drops", "loss_drops", "backlog_max_bytes"}},
+    [RECORD_QUEUE] = {"queue",
+                      "what a queue discipline made of one direction (dualpi2: -l4s is its "
+                      "low-latency queue, without it the classic one), at the end of the run; the "
+                      "wait is from entering the queue until the shaper let the packet go",
+                      1,
+                      {"time_ns", "packets", "overflow_drops", "early_drops", "marks",
+                       "wait_p50_ns", "wait_p95_ns", "wait_p99_ns", "wait_max_ns"}},
     [RECORD_CAPACITY] = {"capacity",
                          "the testbed changed the bottleneck's rate, both directions alike; "
                          "queue_bytes is the limit set with it, begin_ns and end_ns are before and "

@@ -29,6 +29,7 @@ enum record_kind {
     RECORD_TCP,
     RECORD_DOWNLOAD,
     RECORD_LINK,
+    RECORD_QUEUE,
     RECORD_CAPACITY,
     RECORD_PLAY,
     RECORD_STUTTER,

@@ -11,6 +11,7 @@
 #include "testbed/run/manifest.h"
 #include "testbed/run/run_bounds.h"
 #include "testbed/run/run_path.h"
+#include "testbed/run/run_queue.h"
 #include "testbed/run/run_rates.h"
 #include "testbed/sim/sim.h"
 
@@ -185,8 +186,10 @@ static int make_link(struct world *w, struct side *s)
                                           .queue_bytes = scenario_queue_bytes(sc),
                                           .impair = run_path_impair(sc, d),
                                           .copy = sim_copy_packet};
-    /* the link of the certificate has the rate of the beginning all the time */
+    /* the link of the certificate has the rate of the beginning all the time and a plain queue */
     struct link_config cfg = s->link_config;
+    cfg.aqm = run_path_aqm(sc, d, 0);
+    cfg.aqm.mark = sim_mark_packet;
     if (scenario_rate_varies(sc)) {
         cfg.schedule = &w->rates.schedule;
         cfg.queue_time = sc->path_queue_bytes ? 0 : sc->path_queue_time;
@@ -393,6 +396,20 @@ static void judge(struct world *w)
     judge_flows(w);
 }
 
+static void record_queue(struct world *w, const struct side *s, const char *name,
+                         const struct record_sink *sink)
+{
+    enum aqm_kind kind = (enum aqm_kind)w->run->scenario.path_aqm;
+    struct aqm_stats stats[AQM_QUEUES];
+
+    if (kind != AQM_DROP_TAIL) {
+        for (int i = 0; i < AQM_QUEUES; i++) {
+            link_queue(s->link, i, &stats[i]);
+        }
+        run_queue_record(sink, name, sim_now(w->sim), kind, stats);
+    }
+}
+
 static int write_links(struct world *w)
 {
     static const char *const names[SIDES] = {"forward", "backward"};
@@ -413,6 +430,7 @@ static int write_links(struct world *w)
         record_put_named(record_csv_sink(records), RECORD_COUNTER,
                          i == SENDER ? "link-duplicated-forward" : "link-duplicated-backward",
                          (int64_t)c.duplicated);
+        record_queue(w, &w->sides[i], names[i], record_csv_sink(records));
     }
     run_rates_record_all(&w->rates, record_csv_sink(records), w->manifest.duration);
     rc = record_csv_close(records);
