@@ -20,63 +20,91 @@ static double bins_s(size_t bins)
     return ns_to_s((ns_t)bins * FLOW_SERIES_BIN);
 }
 
-/* The last bin of a time that a whole second may begin with, plus one. */
-static size_t last_second(const struct flow_series *s, ns_t until)
+/* A time in which bins are looked at one by one, from first on; held: how many to the last one on
+ * end were there. */
+struct search {
+    size_t first, end, held, last_active;
+    bool any_active;
+};
+
+static struct search search(const struct flow_series *s, ns_t from, ns_t until)
 {
     size_t end = flow_series_at(s, until);
 
-    return end < FLOW_SERIES_PER_SECOND ? 0 : end - FLOW_SERIES_PER_SECOND + 1;
+    /* a second begins with each bin */
+    return (struct search){.first = flow_series_at(s, from),
+                           .end =
+                               end < FLOW_SERIES_PER_SECOND ? 0 : end - FLOW_SERIES_PER_SECOND + 1};
+}
+
+/* Returns whether that is it. */
+static bool look(struct search *s, size_t bin, bool active, bool there)
+{
+    s->held = there ? s->held + 1 : 0;
+    s->any_active |= active;
+    s->last_active = active ? bin : s->last_active;
+    return s->held == HOLD_BINS;
+}
+
+/* It may not be known earlier that a flow never will. */
+static double never(const struct search *s)
+{
+    bool to_the_end = s->last_active + 1 == s->end;
+    size_t rest = to_the_end ? FLOW_SERIES_PER_SECOND : 1;
+    size_t bins = s->any_active ? s->last_active + rest - s->first : 0;
+
+    return bins >= HOLD_BINS + FLOW_SERIES_PER_SECOND - 1 ? bins_s(bins) : NAN;
 }
 
 double convergence_s(const struct path_flow *f, ns_t from, ns_t until)
 {
-    size_t first = flow_series_at(&f->series, from), end = last_second(&f->series, until), held = 0;
+    struct search s = search(&f->series, from, until);
 
-    for (size_t i = first; i < end; i++) {
-        held = is_there(f, i) ? held + 1 : 0;
-        if (held == HOLD_BINS) {
-            return bins_s(i + 1 - HOLD_BINS - first);
+    for (size_t i = s.first; i < s.end; i++) {
+        if (look(&s, i, f->series.bins[i].active, is_there(f, i))) {
+            return bins_s(i + 1 - HOLD_BINS - s.first);
         }
     }
-    return NAN;
+    return never(&s);
 }
 
-/* Those that have left meanwhile are not waited for. */
-static bool all_there(const struct flow_set *s, bool backward, size_t first, size_t bin)
+/* How many of those active at first still are, and whether all of them are at their share. */
+static size_t all_there(const struct flow_set *set, bool backward, size_t first, size_t bin,
+                        bool *there)
 {
     size_t active = 0;
 
-    for (size_t i = 0; i < s->count; i++) {
-        const struct path_flow *f = &s->flows[i];
+    *there = true;
+    for (size_t i = 0; i < set->count; i++) {
+        const struct path_flow *f = &set->flows[i];
 
-        if (f->kind != FLOW_CALL || f->backward != backward || !f->series.bins[first].active ||
-            !f->series.bins[bin].active) {
-            continue;
-        }
-        active++;
-        if (!is_there(f, bin)) {
-            return false;
+        if (f->kind == FLOW_CALL && f->backward == backward && f->series.bins[first].active &&
+            f->series.bins[bin].active) {
+            active++;
+            *there &= is_there(f, bin);
         }
     }
-    return active > 0;
+    *there &= active > 0;
+    return active;
 }
 
-double convergence_all_s(const struct flow_set *s, bool backward, ns_t from, ns_t until)
+double convergence_all_s(const struct flow_set *set, bool backward, ns_t from, ns_t until)
 {
-    size_t first, end, held = 0;
+    struct search s;
 
-    if (s->count == 0) {
+    if (set->count == 0) {
         return NAN;
     }
-    first = flow_series_at(&s->flows[0].series, from);
-    end = last_second(&s->flows[0].series, until);
-    for (size_t i = first; i < end; i++) {
-        held = all_there(s, backward, first, i) ? held + 1 : 0;
-        if (held == HOLD_BINS) {
-            return bins_s(i + 1 - HOLD_BINS - first);
+    s = search(&set->flows[0].series, from, until);
+    for (size_t i = s.first; i < s.end; i++) {
+        bool there;
+        size_t active = all_there(set, backward, s.first, i, &there);
+
+        if (look(&s, i, active > 0, there)) {
+            return bins_s(i + 1 - HOLD_BINS - s.first);
         }
     }
-    return NAN;
+    return never(&s);
 }
 
 /* ---- steadiness ---- */

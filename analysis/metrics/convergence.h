@@ -15,8 +15,11 @@
 #define CONVERGENCE_OSCILLATION (NS_PER_S / 2)
 
 /* Seconds from a moment until the flow sends at its fair share of then, by the seconds that begin
- * from that moment on; NAN when it does not before until, or is not active. What it sends counts,
- * not what arrives: behind a full queue that is the share of a flow that sends far too much. */
+ * from that moment on. When it does not before until: the time that it was active, so that means
+ * over runs are not those of the runs that went well; NAN when that is too short to tell. What it
+ * sends counts, not what arrives: behind a full queue that is the share of a flow that sends far
+ * too much.
+ */
 double convergence_s(const struct path_flow *f, ns_t from, ns_t until);
 /* The same of all flows of kind call that are active at that moment and in one direction, until all
  * are there at once. */

@@ -1,10 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/report/catalogue.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define MBIT 1e-6
 #define PERCENT 100.0
+#define STEP "step"
+#define DIGITS "0123456789"
+
+#define FAIRNESS(who, seconds, which, first, whom)                                                 \
+    {                                                                                              \
+        who "_fairness_" seconds "s_" which "_ratio", first " ratio of " whom ", " seconds " s",   \
+            "", 1, 2, 0,                                                                           \
+            first " ratio of the throughput, over priority, of " whom                              \
+                  " in an interval of " seconds " s while nothing changes."                        \
+    }
 
 const struct catalogue_entry catalogue[] = {
     {"file_time_s", "File time", "s", 1, 2, 0,
@@ -81,12 +92,91 @@ const struct catalogue_entry catalogue[] = {
     {"media_after_1s_bps", "Media in second 1 after the file", "Mbit/s", MBIT, 3, 0,
      "Media throughput in the first full second after the last file byte arrived; likewise 2s to "
      "10s."},
+    {"sending_rate_bps", "Sending rate", "Mbit/s", MBIT, 3, 0,
+     "IP bytes that the flow sent, per second of the run or the step."},
+    {"frame_delay_ms", "Frame delay", "ms", 1, 1, 1,
+     "From the frame leaving the encoder to its being complete at the receiver."},
+    {"settled_queue_delay_ms", "Queueing on the path, settled", "ms", 1, 1, 1,
+     "Queueing on the path but for the 3 s after each fall of the capacity."},
+    {"convergence_s", "Convergence", "s", 1, 1, 0,
+     "From the flow's first packet, or from the step, until the mean of what it sends in a second "
+     "stays within 15 % of its fair share for 3 s; when it never does, the time it was active."},
+    {"arrival_convergence_s", "Convergence after its arrival", "s", 1, 1, 0,
+     "From the flow's first packet until all calls of its direction are within 15 % of their fair "
+     "shares at once, for 3 s."},
+    {"resume_convergence_s", "Convergence after its pause", "s", 1, 1, 0,
+     "The same from the end of a pause on."},
+    {"departure_convergence_s", "Convergence after its leaving", "s", 1, 1, 0,
+     "The same of the others from the moment on when it pauses or ends."},
+    {"oscillation_count", "Oscillations", "", 1, 0, 0,
+     "How often what the flow sends in 200 ms goes from half its mean or less to twice its mean or "
+     "more, or back, within 0.5 s (RFC 8868); 3 s after each event are left out."},
+    {"rate_variation_ratio", "Rate variation", "%", PERCENT, 1, 0,
+     "Standard deviation over mean of what the flow sends in each second, without 3 s after each "
+     "event."},
+    {"path_utilisation_ratio", "Path use", "%", PERCENT, 1, 0,
+     "Ethernet bytes of all flows that adapt, divided by the capacity left to them x time."},
+    {"path_back_utilisation_ratio", "Path use, way back", "%", PERCENT, 1, 0,
+     "The same from receiver to sender."},
+    FAIRNESS("self", "1", "min", "Smallest", "two calls"),
+    FAIRNESS("self", "1", "max", "Largest", "two calls"),
+    FAIRNESS("self", "5", "min", "Smallest", "two calls"),
+    FAIRNESS("self", "5", "max", "Largest", "two calls"),
+    FAIRNESS("self", "20", "min", "Smallest", "two calls"),
+    FAIRNESS("self", "20", "max", "Largest", "two calls"),
+    FAIRNESS("cross", "1", "min", "Smallest", "a call and TCP"),
+    FAIRNESS("cross", "1", "max", "Largest", "a call and TCP"),
+    FAIRNESS("cross", "5", "min", "Smallest", "a call and TCP"),
+    FAIRNESS("cross", "5", "max", "Largest", "a call and TCP"),
+    FAIRNESS("cross", "20", "min", "Smallest", "a call and TCP"),
+    FAIRNESS("cross", "20", "max", "Largest", "a call and TCP"),
+    {"self_fairness_ratio", "Fairness among calls", "", 1, 3, 0,
+     "Jain's index of throughput over priority in the last 40 s with all calls."},
+    {"cross_fairness_ratio", "Fairness with TCP", "", 1, 3, 0,
+     "Jain's index of throughput over priority of calls and long TCP flows in the last 40 s."},
+    {"throughput_bps", "Throughput", "Mbit/s", MBIT, 3, 0,
+     "Traffic beside the calls: IP bytes that arrived per second from the first packet sent to the "
+     "last one received, or of the step."},
+    {"goodput_bps", "Goodput", "Mbit/s", MBIT, 3, 0,
+     "The same of TCP's bytes in sequence, or of what is behind the UDP header."},
+    {"loss_ratio", "Packets lost", "%", PERCENT, 2, 0,
+     "Traffic beside the calls: packets sent that did not arrive."},
+    {"reordered_ratio", "Packets reordered", "%", PERCENT, 2, 0,
+     "Traffic beside the calls: packets that arrived behind one sent later."},
+    {"owd_ms", "One-way delay", "ms", 1, 1, 1,
+     "Traffic beside the calls, per packet, from capture to capture."},
 };
 
 const size_t catalogue_count = sizeof catalogue / sizeof *catalogue;
 
-const struct catalogue_entry *catalogue_find(const char *metric)
+const char *catalogue_name(const char *metric)
 {
+    const char *dot = strchr(metric, '.'), *name = dot ? dot + 1 : metric;
+    size_t digits =
+        strncmp(name, STEP, strlen(STEP)) == 0 ? strspn(name + strlen(STEP), DIGITS) : 0;
+
+    return digits && name[strlen(STEP) + digits] == '_' ? name + strlen(STEP) + digits + 1 : name;
+}
+
+const char *catalogue_whose(char out[CATALOGUE_WHOSE_MAX], const char *metric)
+{
+    const char *dot = strchr(metric, '.'), *name = catalogue_name(metric);
+    const char *step = dot ? dot + 1 : metric;
+    int flow = dot ? (int)(dot - metric) : 0, digits = (int)(name - step) - (int)strlen(STEP) - 1;
+
+    snprintf(out, CATALOGUE_WHOSE_MAX, "%.*s%s%.*s%s", flow, metric,
+             digits <= 0 ? ""
+             : flow      ? ", step "
+                         : "step ",
+             digits > 0 ? digits : 0, digits > 0 ? step + strlen(STEP) : "",
+             name > metric ? ": " : "");
+    return out;
+}
+
+const struct catalogue_entry *catalogue_find(const char *text)
+{
+    const char *metric = catalogue_name(text);
+
     for (size_t i = 0; i < catalogue_count; i++) {
         size_t len = strlen(catalogue[i].metric);
 

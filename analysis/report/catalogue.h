@@ -18,7 +18,13 @@ struct catalogue_entry {
 extern const struct catalogue_entry catalogue[];
 extern const size_t catalogue_count;
 
-/* The entry of a metric, also with a statistic's suffix; NULL for an unknown one. */
+/* The entry of a metric, also with a statistic's suffix, and with what stands before the name of a
+ * further flow's ("call2.") or of a step of the capacity ("step1_"); NULL for an unknown one. */
 const struct catalogue_entry *catalogue_find(const char *metric);
+/* What stands there in words, "call2, step 1: ", empty for nothing; returns out. */
+#define CATALOGUE_WHOSE_MAX 40
+const char *catalogue_whose(char out[CATALOGUE_WHOSE_MAX], const char *metric);
+/* Where the metric's own name begins, behind all that. */
+const char *catalogue_name(const char *metric);
 
 #endif

@@ -58,7 +58,7 @@ static const char *const key_metrics[] = {
 
 static const char *statistic_of(const char *metric, const struct catalogue_entry *e)
 {
-    const char *rest = metric + strlen(e->metric);
+    const char *rest = catalogue_name(metric) + strlen(e->metric);
 
     if (strcmp(rest, "_p50") == 0) {
         return ", median";
@@ -312,6 +312,7 @@ static void put_overview(struct page *g)
 static void put_metric_row(struct page *g, size_t cell, const char *metric)
 {
     const struct catalogue_entry *e = catalogue_find(metric);
+    char whose[CATALOGUE_WHOSE_MAX];
     bool any = false;
 
     for (int w = 0; w < WINDOWS; w++) {
@@ -320,9 +321,9 @@ static void put_metric_row(struct page *g, size_t cell, const char *metric)
     if (!e || !any) {
         return;
     }
-    fprintf(g->f, "<tr><td class=\"l\" title=\"%s\">%s%s%s%s%s</td>", metric, e->label,
-            statistic_of(metric, e), *e->unit ? " <span class=\"unit\">" : "", e->unit,
-            *e->unit ? "</span>" : "");
+    fprintf(g->f, "<tr><td class=\"l\" title=\"%s\">%s%s%s%s%s%s</td>", metric,
+            catalogue_whose(whose, metric), e->label, statistic_of(metric, e),
+            *e->unit ? " <span class=\"unit\">" : "", e->unit, *e->unit ? "</span>" : "");
     for (int w = 0; w < WINDOWS; w++) {
         put_value(g->f, summary_get(g->summary, cell, metric, window_names[w]), e);
     }

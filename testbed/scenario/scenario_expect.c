@@ -325,18 +325,19 @@ static void read_window(struct reader *r, const struct field *f, const struct sc
                         struct scenario_expect *e)
 {
     static const char *const windows[] = {"whole", "before", "during", "after", NULL};
+    const char *only = scenario_metric_window(m, e->metric);
     char text[KEY_TEXT_MAX + 1];
     int i;
 
-    e->window = m->window ? m->window : windows[0];
+    e->window = only ? only : windows[0];
     if (!f->given || !read_text(r, f, "window", text, sizeof(text)))
         return;
     i = find_word(text, windows);
     if (i < 0)
         refuse_word(r, f->at, "window", text, windows);
-    else if (m->window && strcmp(windows[i], m->window) != 0)
-        scenario_errors_add(r->errors, f->at, "expect: %s has no window %s; allowed: %s", m->name,
-                            text, m->window);
+    else if (only && strcmp(windows[i], only) != 0)
+        scenario_errors_add(r->errors, f->at, "expect: %s has no window %s; allowed: %s", e->metric,
+                            text, only);
     else
         e->window = windows[i];
 }

@@ -205,13 +205,55 @@ static void test_metrics_are_the_documented_ones(void **state)
         if (distribution)
             strcat(name, "_p50");
         m = scenario_metric_find(name);
+        if (!m) { /* perhaps only other traffic has it */
+            memmove(name + 4, name, strlen(name) + 1);
+            memcpy(name, "tcp.", 4);
+            m = scenario_metric_find(name);
+        }
         if (!m || m->distribution != distribution)
             fail_msg("%s is documented but not known", name);
         found++;
     }
     fclose(f);
-    /* the page has one row for the ten seconds after the file */
-    assert_int_equal(found + 9, scenario_metric_count);
+    /* the page has one row for the ten seconds after the file, and two for fairness over 1, 5 and
+     * 20 s, smallest and largest */
+    assert_int_equal(found + 9 + 2 * 5, scenario_metric_count);
+}
+
+/* What may stand before a metric says whose it is, and in which step of the capacity. */
+static void test_whose_metric(void **state)
+{
+    char near[SCENARIO_METRIC_NAME_MAX];
+
+    (void)state;
+    assert_non_null(scenario_metric_find("call2.media_owd_ms_p95"));
+    assert_non_null(scenario_metric_find("call5.step0_media_throughput_bps"));
+    assert_non_null(scenario_metric_find("step12_queue_delay_ms_p50"));
+    assert_non_null(scenario_metric_find("tcp.throughput_bps"));
+    assert_non_null(scenario_metric_find("tcp3.arrival_convergence_s"));
+    assert_non_null(scenario_metric_find("short_tcp.owd_ms_p50"));
+    assert_non_null(scenario_metric_find("udp_back.step1_sending_rate_bps"));
+    assert_null(scenario_metric_find("call1.media_owd_ms_p95"));
+    assert_null(scenario_metric_find("call6.media_owd_ms_p95"));
+    assert_null(scenario_metric_find("throughput_bps"));
+    assert_null(scenario_metric_find("tcp.media_throughput_bps"));
+    assert_null(scenario_metric_find("quic.throughput_bps"));
+    assert_null(scenario_metric_find("call2.path_utilisation_ratio"));
+    assert_null(scenario_metric_find("step1_file_time_s"));
+    assert_null(scenario_metric_find("step_media_throughput_bps"));
+    assert_null(scenario_metric_find("step123_media_throughput_bps"));
+    assert_string_equal(scenario_metric_window(scenario_metric_find("step1_media_throughput_bps"),
+                                               "step1_media_throughput_bps"),
+                        "whole");
+    assert_null(scenario_metric_window(scenario_metric_find("call2.media_throughput_bps"),
+                                       "call2.media_throughput_bps"));
+    assert_true(scenario_metric_is_distribution("call3.frame_delay_ms"));
+    assert_false(scenario_metric_is_distribution("tcp.frame_delay_ms"));
+    assert_true(scenario_metric_nearest("call2.step1_media_troughput_bps", near));
+    assert_string_equal(near, "call2.step1_media_throughput_bps");
+    assert_false(scenario_metric_nearest("call9.media_throughput_bps", near));
+    assert_int_equal(scenario_metric_kind(scenario_metric_find("oscillation_count")),
+                     QUANTITY_RATIO);
 }
 
 int main(void)
@@ -222,6 +264,7 @@ int main(void)
         cmocka_unit_test(test_options_take_cells_away),
         cmocka_unit_test(test_names_of_cells_are_those_of_runs),
         cmocka_unit_test(test_metrics_are_the_documented_ones),
+        cmocka_unit_test(test_whose_metric),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
