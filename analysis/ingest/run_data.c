@@ -31,6 +31,10 @@ static const struct {
     {RUN_RECEIVER, RECORD_FREEZE, false, false},
     {RUN_RECEIVER, RECORD_MESSAGE_RECEIVED, false, false},
     {RUN_RECEIVER, RECORD_FILE, false, false},
+    {RUN_RECEIVER, RECORD_PLAY, false, false},
+    {RUN_RECEIVER, RECORD_STUTTER, false, false},
+    {RUN_RECEIVER, RECORD_FETCH, false, false},
+    {RUN_RECEIVER, RECORD_BUFFER, false, false},
     {RUN_TESTBED, RECORD_CAPACITY, false, false},
 };
 

@@ -9,6 +9,7 @@
 #include "analysis/metrics/flow_metrics.h"
 #include "analysis/metrics/media.h"
 #include "analysis/metrics/metric_set.h"
+#include "analysis/metrics/play.h"
 #include "analysis/metrics/quality.h"
 #include "analysis/metrics/rates.h"
 #include "analysis/metrics/run_flows.h"
@@ -161,6 +162,8 @@ static json_t *document(const struct reduction *r)
     rc |= json_object_set_new(doc, "counts", counts_json(r));
     rc |= r->flows.table && run_flows_document(&r->flows, doc);
     rc |= json_object_set(doc, "metrics", r->metrics.root);
+    rc |= play_here(&r->data) &&
+          json_object_set_new(doc, "plays", play_document(&r->data, &r->windows));
     rc |= json_object_set_new(doc, "media_after_bps", after_json(&r->metrics));
     if (rc || r->metrics.failed) {
         json_decref(doc);
@@ -209,6 +212,7 @@ static int reduce(struct reduction *r)
                    r->certificate.unloaded == NS_NEVER ? NAN : ns_to_ms(r->certificate.unloaded));
     quality_put(&r->data, &r->media, &r->windows, &r->metrics);
     transfer_put(&r->data, &r->windows, &r->metrics);
+    play_put(&r->data, &r->windows, &r->metrics);
     traffic_put(&r->traffic, &r->windows, &r->metrics);
     return fairness_put(&r->traffic, &r->data, &r->metrics);
 }
@@ -235,6 +239,7 @@ static int write_series(struct reduction *r, const char *dir, struct fault *f)
     }
     rc = series_write(dir, &r->data, &drawn, &r->windows);
     rc = rc ? rc : traffic_write(&r->traffic, &r->data, dir);
+    rc = rc || !play_here(&r->data) ? rc : play_write_series(dir, &r->data);
     return rc ? fault_set(f, rc, "%s: %s", dir, rc == ERR_OS ? strerror(errno) : err_text(rc)) : 0;
 }
 

@@ -42,6 +42,18 @@ static ns_t run_end(const struct run_data *d)
     return end > 0 ? end : 0;
 }
 
+/* An event of the path, where the manifest tells of one: its times, within the run. */
+static bool find_event(const struct run_data *d, ns_t end, ns_t *start, ns_t *stop)
+{
+    json_t *path = json_object_get(d->info.root, "path");
+    json_t *forward = json_object_get(json_object_get(path, "impairments"), "forward");
+    json_t *event = json_object_get(forward, "event"), *stops = json_object_get(event, "stop_ns");
+
+    *start = json_integer_value(json_object_get(event, "start_ns"));
+    *stop = json_is_integer(stops) ? ns_min(json_integer_value(stops), end) : end;
+    return event && *start >= 0 && *start < *stop;
+}
+
 static struct window window_of(ns_t start, ns_t end, ns_t shortest)
 {
     return (struct window){.exists = end - start >= shortest, .start = start, .end = end};
@@ -60,6 +72,13 @@ void windows_init(struct windows *w, const struct run_data *d)
                           .transfer_end = file_event(received, channel, 1)};
     w->at[WINDOW_WHOLE] = window_of(0, end, 1);
     if (w->transfer_start == NS_NEVER || w->transfer_start >= end) {
+        ns_t start;
+
+        if (w->transfer_start == NS_NEVER && find_event(d, end, &start, &stop)) {
+            w->at[WINDOW_BEFORE] = window_of(0, start, WINDOW_MIN);
+            w->at[WINDOW_DURING] = window_of(start, stop, 1);
+            w->at[WINDOW_AFTER] = window_of(stop, end, WINDOW_MIN);
+        }
         return;
     }
     if (w->transfer_end != NS_NEVER && w->transfer_end > w->transfer_start) {

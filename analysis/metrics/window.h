@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The parts of a run that metrics are given for. whole: run time 0 to the end of the run. during:
  * first file byte sent to last file byte received (to the end of the run, or of an endless flow,
- * when that never came). before and after: what is left on both sides, if it lasts at least
- * WINDOW_MIN. A window holds times t with start <= t < end. */
+ * when that never came); without data, the event of the path if it has one. before and after: what
+ * is left on both sides, if it lasts at least WINDOW_MIN. A window holds times t with start <= t <
+ * end. */
 #ifndef ANALYSIS_METRICS_WINDOW_H
 #define ANALYSIS_METRICS_WINDOW_H
 

@@ -113,6 +113,15 @@ static json_t *data_json(const struct scenario *s)
                      (json_int_t)s->data_start, "stop_ns", time_or_null(s->data_stop));
 }
 
+static json_t *play_json(const struct scenario *s)
+{
+    const struct play_config *p = &s->play;
+
+    return json_pack("{s:I, s:I, s:I, s:I, s:I}", "players", (json_int_t)p->players, "count",
+                     (json_int_t)p->count, "track_min_ns", (json_int_t)p->track_min, "track_max_ns",
+                     (json_int_t)p->track_max, "request_bytes", (json_int_t)p->request_bytes);
+}
+
 static json_t *flows_json(const struct scenario *s)
 {
     json_t *o = json_object();
@@ -123,6 +132,9 @@ static json_t *flows_json(const struct scenario *s)
     }
     if (!rc && s->data != AGENT_DATA_NONE) {
         rc = json_object_set_new(o, "data", data_json(s));
+    }
+    if (!rc && scenario_is_play(s)) {
+        rc = json_object_set_new(o, "play", play_json(s));
     }
     if (rc) {
         json_decref(o);

@@ -13,14 +13,26 @@ static json_t *loss_json(const struct impair_config *c)
                      c->loss_bad, "in_good", c->loss_good);
 }
 
+/* NULL where there is none. */
+static json_t *event_json(const struct scenario *s, enum topology_direction d)
+{
+    if (d != TOPOLOGY_FORWARD || s->path_event_start == NS_NEVER) {
+        return NULL;
+    }
+    return json_pack("{s:I, s:o, s:f}", "start_ns", (json_int_t)s->path_event_start, "stop_ns",
+                     s->path_event_stop == NS_NEVER ? json_null()
+                                                    : json_integer(s->path_event_stop),
+                     "loss", (double)s->path_event_loss_ppm / 1e6);
+}
+
 static json_t *direction_json(const struct scenario *s, enum topology_direction d)
 {
     struct impair_config c = run_path_impair(s, d);
 
-    return json_pack("{s:I, s:I, s:s, s:o, s:f}", "delay_ns", (json_int_t)c.delay, "jitter_ns",
-                     (json_int_t)c.jitter, "jitter_model",
+    return json_pack("{s:I, s:I, s:s, s:o, s:f, s:o*}", "delay_ns", (json_int_t)c.delay,
+                     "jitter_ns", (json_int_t)c.jitter, "jitter_model",
                      c.jitter_model == IMPAIR_JITTER_REORDER ? "reorder" : "nr-bpdv", "loss",
-                     loss_json(&c), "duplicate", c.duplicate);
+                     loss_json(&c), "duplicate", c.duplicate, "event", event_json(s, d));
 }
 
 json_t *manifest_impairments(const struct scenario *s)
