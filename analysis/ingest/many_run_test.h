@@ -138,24 +138,23 @@ RUN_FOLDER_UNUSED static void many_run_manifests(const struct many_run *r, const
 {
     many_run_manifest(
         r->dir, call,
-        json_pack("{s:s,s:s,s:i,s:{s:s,s:s,s:i},s:{s:s,s:s},s:s,s:{s:{s:i,s:n,s:i,s:i}},s:o}",
+        json_pack("{s:s,s:s,s:i,s:{s:s,s:s,s:i},s:{s:s,s:s},s:s,s:{s:{s:i,s:n,s:i}},s:{s:i},s:o}",
                   "name", "call2", "direction", "backward", "priority", 2, "hosts", "sender",
                   "10.77.3.2", "receiver", "10.77.1.1", "port", MANY_RUN_CALL_PORT, "captures",
                   "sender", "../receiver.pcap", "receiver", "../sender.pcap", "testbed", "..",
-                  "flows", "media", "start_ns", 0, "stop_ns", "min_rate_bps", 150000,
+                  "flows", "media", "start_ns", 0, "stop_ns", "min_rate_bps", 150000, "source",
                   "max_rate_bps", 1500000, "invalid", json_loads(invalid, 0, NULL)));
-    many_run_manifest(
-        r->dir, r->dir,
-        json_pack("{s:[s],s:[{s:s,s:s,s:s,s:s,s:s,s:[i]},{s:s,s:s,s:s,s:[i],s:s,s:i,"
-                  "s:[{s:i,s:i},{s:I,s:i}]}],s:{s:i,s:i,s:i,s:[{s:i,s:i},{s:I,s:i}]}}",
-                  "calls", "call2", "traffic", "name", "tcp", "kind", "tcp", "congestion_control",
-                  "reno", "played_by", "ngtcp2", "direction", "forward", "ports", MANY_RUN_TCP_PORT,
-                  "name", "udp", "kind", "udp", "direction", "forward", "ports", MANY_RUN_UDP_PORT,
-                  "played_by", "agent", "packet_bytes", 1500, "rates", "time_ns", 0, "rate_bps",
-                  120000, "time_ns", (json_int_t)(5 * NS_PER_S), "rate_bps", 240000, "path",
-                  "rate_bps", 1000000, "delay_ns", 10000000, "queue_bytes", 37500, "back_rates",
-                  "time_ns", 0, "rate_bps", 500000, "time_ns", (json_int_t)(4 * NS_PER_S),
-                  "rate_bps", 300000));
+    many_run_manifest(r->dir, r->dir,
+                      json_pack("{s:[s],s:[{s:s,s:s,s:s,s:s,s:s,s:[i]},{s:s,s:s,s:s,s:[i],s:s,s:i,"
+                                "s:[{s:i,s:i},{s:I,s:i}]}],s:[{s:i,s:i},{s:I,s:i}]}",
+                                "calls", "call2", "traffic", "name", "tcp", "kind", "tcp",
+                                "congestion_control", "reno", "played_by", "ngtcp2", "direction",
+                                "forward", "ports", MANY_RUN_TCP_PORT, "name", "udp", "kind", "udp",
+                                "direction", "forward", "ports", MANY_RUN_UDP_PORT, "played_by",
+                                "agent", "packet_bytes", 1500, "rates", "time_ns", 0, "rate_bps",
+                                120000, "time_ns", (json_int_t)(5 * NS_PER_S), "rate_bps", 240000,
+                                "back_rates", "time_ns", 0, "rate_bps", 500000, "time_ns",
+                                (json_int_t)(4 * NS_PER_S), "rate_bps", 300000));
 }
 
 /* Writes parent/name and leaves it closed; invalid is the JSON of the list of call2. */

@@ -32,16 +32,48 @@ static void add_packets(struct flow_set *set, struct path_flow *f, const struct 
     }
 }
 
-/* From each media packet to the next, unless that is a pause. */
+/* Video, whose pauses are the call's: the RTP flow of most bytes. Audio goes on meanwhile. */
+static int64_t video_of(const struct media *m)
+{
+    int64_t most = 0, flow = INT64_MIN, video = 0;
+
+    for (;;) {
+        int64_t next = INT64_MAX, bytes = 0;
+
+        /* the flows in ascending order */
+        for (size_t i = 0; i < m->count; i++) {
+            next =
+                m->packets[i].flow > flow && m->packets[i].flow < next ? m->packets[i].flow : next;
+        }
+        if (next == INT64_MAX) {
+            break;
+        }
+        for (size_t i = 0; i < m->count; i++) {
+            bytes += m->packets[i].flow == next ? m->packets[i].bytes : 0;
+        }
+        flow = next;
+        most = bytes > most ? bytes : most;
+        if (bytes == most) {
+            video = next;
+        }
+    }
+    return video;
+}
+
+/* From each packet of video to the next, unless that is a pause. */
 static void add_media(struct path_flow *f, const struct media *m)
 {
     ns_t from = NS_NEVER, last = NS_NEVER;
+    int64_t video = video_of(m);
 
     for (size_t i = 0; i < m->count; i++) {
         const struct media_packet *p = &m->packets[i];
 
         if (p->delivered != NS_NEVER) {
             flow_series_goodput(&f->series, p->delivered, (double)p->bytes);
+        }
+        if (p->flow != video) {
+            continue;
         }
         if (last != NS_NEVER && p->sent - last >= FLOW_SERIES_PAUSE) {
             flow_series_active(&f->series, from, last + 1);
@@ -64,10 +96,10 @@ static double number_in(const json_t *o, const char *key)
  * audio with its own. A call with data can use any rate. */
 static double most_bps(const struct run_data *d)
 {
-    const json_t *flows = json_object_get(d->info.root, "flows");
-    const json_t *media = json_object_get(flows, "media"), *audio = json_object_get(flows, "audio");
+    const json_t *source = json_object_get(d->info.root, "source");
     const struct run_packet *full = NULL;
-    double most = number_in(media, "max_rate_bps"), interval = number_in(audio, "interval_ns");
+    double most = number_in(source, "max_rate_bps");
+    double interval = number_in(source, "audio_interval_ns");
 
     for (size_t i = 0; i < d->forward.count; i++) {
         const struct run_packet *p = &d->forward.packets[i];
@@ -82,7 +114,8 @@ static double most_bps(const struct run_data *d)
     }
     most *= (full->ip_bytes + RATE_ETHERNET_OVERHEAD_BYTES) / (double)full->rtp_bytes;
     if (interval > 0) {
-        most += number_in(audio, "rate_bps") + 8 * AUDIO_OVERHEAD_BYTES / (interval / NS_PER_S);
+        most += number_in(source, "audio_rate_bps") +
+                8 * AUDIO_OVERHEAD_BYTES / (interval / (double)NS_PER_S);
     }
     return most;
 }

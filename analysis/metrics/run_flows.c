@@ -77,17 +77,16 @@ static int read_taken(struct run_flows *r, const struct run_info *info)
 
 static int read_path(struct run_flows *r, const struct run_data *d)
 {
-    const json_t *path = json_object_get(d->info.root, "path");
-    const json_t *segments = json_object_get(path, "segments");
-    int rc =
-        read_steps(json_object_get(path, "back_rates"), 1, &r->steps[1][0], &r->set.capacity[1][0]);
+    const json_t *further = json_object_get(d->info.root, "bottlenecks");
+    int rc = read_steps(json_object_get(d->info.root, "back_rates"), 1, &r->steps[1][0],
+                        &r->set.capacity[1][0]);
 
     r->set.capacity[0][0].schedule = d->link_rate.schedule;
     if (!r->set.capacity[1][0].schedule.count) {
         r->set.capacity[1][0].schedule = d->link_rate.schedule;
     }
     for (size_t i = 1; i < FLOW_SET_SEGMENTS && !rc; i++) {
-        const json_t *one = json_array_get(segments, i - 1);
+        const json_t *one = json_array_get(further, i - 1);
         json_int_t rate = json_integer_value(json_object_get(one, "rate_bps"));
 
         if (rate <= 0) {

@@ -2,12 +2,14 @@
 #include "testbed/run/manifest_flows.h"
 
 #include "testbed/scenario/scenario_flows.h"
+#include "testbed/scenario/scenario_rates.h"
 
 struct traffic {
     const char *name, *kind, *control, *played_by;
     int64_t direction;
     uint16_t port;
-    size_t ports; /* from port on */
+    size_t ports;                   /* from port on */
+    const struct scenario_udp *udp; /* what it does that nothing changes; NULL: it adapts */
 };
 
 /* Appends value, which it takes over, also NULL for none. Returns 0, or -1 when out of memory. */
@@ -47,12 +49,40 @@ static json_t *ports_json(const struct traffic *t)
     return a;
 }
 
+/* A rate over time; NULL when out of memory. */
+static json_t *rates_json(const struct rate_schedule *r)
+{
+    json_t *a = json_array();
+
+    for (size_t i = 0; a && i < r->count; i++) {
+        if (append(a, json_pack("{s:I, s:I}", "time_ns", (json_int_t)r->steps[i].at, "rate_bps",
+                                (json_int_t)r->steps[i].rate))) {
+            json_decref(a);
+            return NULL;
+        }
+    }
+    return a;
+}
+
+static int tell_udp(json_t *o, const struct scenario_udp *u)
+{
+    struct rate_step one = {0};
+    struct rate_schedule r = scenario_rates_schedule(&u->rates, &one);
+
+    return json_object_set_new(o, "packet_bytes", json_integer(u->packet_bytes)) ||
+                   json_object_set_new(o, "rates", rates_json(&r))
+               ? -1
+               : 0;
+}
+
 static int append_traffic(json_t *list, const struct traffic *t)
 {
-    return append(list,
-                  json_pack("{s:s, s:s, s:s?, s:s, s:s, s:o}", "name", t->name, "kind", t->kind,
-                            "congestion_control", t->control, "played_by", t->played_by,
-                            "direction", direction_name(t->direction), "ports", ports_json(t)));
+    json_t *o = json_pack("{s:s, s:s, s:s?, s:s, s:s, s:o}", "name", t->name, "kind", t->kind,
+                          "congestion_control", t->control, "played_by", t->played_by, "direction",
+                          direction_name(t->direction), "ports", ports_json(t));
+    int rc = o && t->udp ? tell_udp(o, t->udp) : 0;
+
+    return append(list, o) || rc ? -1 : 0;
 }
 
 static int append_tcp(json_t *list, const struct scenario *s, bool kernel)
@@ -97,7 +127,8 @@ static int append_udp(json_t *list, const struct scenario *s)
                             .played_by = "agent",
                             .direction = d,
                             .port = scenario_udp_port(d),
-                            .ports = 1};
+                            .ports = 1,
+                            .udp = &s->udp[d]};
 
         rc = scenario_udp_there(&s->udp[d]) ? append_traffic(list, &t) : 0;
     }
@@ -115,19 +146,93 @@ static json_t *traffic_json(const struct scenario *s, bool kernel)
     return a;
 }
 
+/* What the encoder may send at most, by which its fair share is bounded, and the audio beside it.
+ */
+static json_t *source_json(const struct scenario *s)
+{
+    json_t *o = json_pack("{s:I}", "max_rate_bps", (json_int_t)s->media_max_rate);
+    int rc = !o;
+
+    if (s->audio_rate != NS_NEVER && s->audio_rate > 0) {
+        rc |= json_object_set_new(o, "audio_rate_bps", json_integer(s->audio_rate));
+        rc |= json_object_set_new(o, "audio_interval_ns", json_integer(s->audio_interval));
+    }
+    if (rc) {
+        json_decref(o);
+        return NULL;
+    }
+    return o;
+}
+
+/* Whose share of what: of call n, also the first. */
+static json_t *place_json(const struct scenario *s, size_t n)
+{
+    int64_t priority = n ? s->calls[n - 1].priority : s->priority;
+    size_t first, last;
+
+    scenario_call_segments(s, n, &first, &last);
+    return json_pack("{s:I, s:I, s:{s:I, s:I}, s:o}", "priority", (json_int_t)priority,
+                     "extra_delay_ns", (json_int_t)scenario_call_extra_delay(s, n), "segments",
+                     "first", (json_int_t)first, "last", (json_int_t)last, "source",
+                     source_json(s));
+}
+
+/* The bottlenecks behind the first. */
+static json_t *bottlenecks_json(const struct scenario *s)
+{
+    json_t *a = json_array();
+
+    for (size_t i = 1; a && i < scenario_segment_count(s); i++) {
+        if (append(a, json_pack("{s:I, s:I}", "rate_bps", (json_int_t)s->segments[i - 1].rate,
+                                "delay_ns", (json_int_t)s->segments[i - 1].delay))) {
+            json_decref(a);
+            return NULL;
+        }
+    }
+    return a;
+}
+
+static json_t *back_rates_json(const struct scenario *s)
+{
+    struct rate_step one;
+    struct rate_schedule back = scenario_rate_schedule_of(s, SCENARIO_BACKWARD, &one);
+
+    return rates_json(&back);
+}
+
 json_t *manifest_others(const struct scenario *s, bool kernel)
 {
-    return scenario_has_others(s)
-               ? json_pack("{s:o, s:o}", "calls", calls_json(s), "traffic", traffic_json(s, kernel))
-               : json_object();
+    json_t *o, *place;
+
+    if (!scenario_has_others(s)) {
+        return scenario_rate_varies(s) ? json_pack("{s:o}", "source", source_json(s))
+                                       : json_object();
+    }
+    o = json_pack("{s:o, s:o, s:o, s:o}", "calls", calls_json(s), "traffic",
+                  traffic_json(s, kernel), "back_rates", back_rates_json(s), "bottlenecks",
+                  bottlenecks_json(s));
+    place = place_json(s, 0);
+    if (!o || !place || json_object_update(o, place)) {
+        json_decref(o);
+        o = NULL;
+    }
+    json_decref(place);
+    return o;
 }
 
 json_t *manifest_call(const struct scenario *s, size_t n)
 {
     bool forward = scenario_call_direction(s, n) == SCENARIO_FORWARD;
+    json_t *o = json_pack("{s:s, s:s, s:{s:s, s:s}}", "direction",
+                          direction_name(scenario_call_direction(s, n)), "testbed", "..",
+                          "captures", "sender", forward ? "../sender.pcap" : "../receiver.pcap",
+                          "receiver", forward ? "../receiver.pcap" : "../sender.pcap");
+    json_t *place = place_json(s, n);
 
-    return json_pack("{s:s, s:s, s:{s:s, s:s}}", "direction",
-                     direction_name(scenario_call_direction(s, n)), "testbed", "..", "captures",
-                     "sender", forward ? "../sender.pcap" : "../receiver.pcap", "receiver",
-                     forward ? "../receiver.pcap" : "../sender.pcap");
+    if (!o || !place || json_object_update(o, place)) {
+        json_decref(o);
+        o = NULL;
+    }
+    json_decref(place);
+    return o;
 }
