@@ -16,7 +16,6 @@
 #define FINISH_ROUNDS 64
 #define MAX_CHUNKS 65536
 #define STREAMS 1024
-#define TIMER_SEND 1 /* SCTP_TIMER_TYPE_SEND: T3-rtx */
 #define NO_THREAD 11 /* EAGAIN: what a thread that cannot be made gives */
 
 /* The library's state is the process's; so is this, which goes with it. */
@@ -24,7 +23,6 @@ static struct webrtc_sctp_port *ports[WEBRTC_SCTP_PORTS_MAX];
 static struct webrtc_sctp_port *entered;
 static size_t port_count;
 static uint64_t timer_order;
-static unsigned in_express_sack;
 
 /* ---- functions of libc and usrsctp, as usrsctp finds them ---- */
 
@@ -36,13 +34,11 @@ int __real_sctp_os_timer_start(void *callout, uint32_t ticks, void (*function)(v
 int __wrap_sctp_os_timer_start(void *callout, uint32_t ticks, void (*function)(void *), void *arg);
 int __real_sctp_os_timer_stop(void *callout);
 int __wrap_sctp_os_timer_stop(void *callout);
-void __real_sctp_express_handle_sack(void *stcb, uint32_t cumack, uint32_t rwnd, int *abort_now,
-                                     int ecne_seen);
 void __wrap_sctp_express_handle_sack(void *stcb, uint32_t cumack, uint32_t rwnd, int *abort_now,
                                      int ecne_seen);
-void __real_sctp_timer_start(int type, void *inp, void *stcb, void *net);
-void __wrap_sctp_timer_start(int type, void *inp, void *stcb, void *net);
-void sctp_timer_stop(int type, void *inp, void *stcb, void *net, uint32_t from);
+void sctp_handle_sack(void *mbuf, int gaps, int duplicates, void *stcb, uint16_t gap_count,
+                      uint16_t nr_gap_count, uint16_t duplicate_count, int *abort_now,
+                      uint8_t flags, uint32_t cumack, uint32_t rwnd, int ecne_seen);
 
 int __wrap_gettimeofday(struct timeval *tv, void *tz)
 {
@@ -123,20 +119,14 @@ int __wrap_sctp_os_timer_stop(void *callout)
     return __real_sctp_os_timer_stop(callout);
 }
 
+/* The library's short way for acknowledgements without gaps never ends fast recovery: when the gaps
+ * close below the point where it ends (a retransmission was lost as well), the window stays as it
+ * is for the rest of the association. Nor does it start the retransmission timer anew (RFC 9260
+ * section 6.3.2, R3). The long way does both. */
 void __wrap_sctp_express_handle_sack(void *stcb, uint32_t cumack, uint32_t rwnd, int *abort_now,
                                      int ecne_seen)
 {
-    in_express_sack++;
-    __real_sctp_express_handle_sack(stcb, cumack, rwnd, abort_now, ecne_seen);
-    in_express_sack--;
-}
-
-void __wrap_sctp_timer_start(int type, void *inp, void *stcb, void *net)
-{
-    if (in_express_sack && type == TIMER_SEND) {
-        sctp_timer_stop(type, inp, stcb, net, 0); /* starting a running timer does nothing */
-    }
-    __real_sctp_timer_start(type, inp, stcb, net);
+    sctp_handle_sack(NULL, 0, 0, stcb, 0, 0, 0, abort_now, 0, cumack, rwnd, ecne_seen);
 }
 
 /* ---- the library as a whole ---- */

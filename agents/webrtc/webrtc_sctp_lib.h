@@ -9,8 +9,9 @@
  *   owner says that its time has come: the ends of an association may share a process (as in the
  *   simulator) without one's timer acting for the other;
  * - its memory comes from webrtc_sctp_mem.h, which never lets it down, but says so;
- * - T3-rtx is restarted when a SACK moves the cumulative TSN (RFC 9260 section 6.3.2, R3), which
- *   usrsctp forgets in its fast path. Unmended it fires once per RTO and collapses the window.
+ * - its short way for SACKs without gaps is not taken: it forgets to restart T3-rtx when the
+ *   cumulative TSN moves (RFC 9260 section 6.3.2, R3), so that it fires once per RTO and collapses
+ *   the window, and to end fast recovery, so that the window never grows again.
  *
  * The state of the library begins anew when the first port is opened after the last was closed, so
  * runs one after the other in a process are alike. Ports of one process use one thread. */
