@@ -1,20 +1,23 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-#   scripts/install-packages.sh run|test|interop|node|netem [--check]
+#   scripts/install-packages.sh run|test|http|interop|node|netem [--check]
 #
 # Installs with apt what muxbed needs and this host lacks: `run` to build and run scenarios, `test`
-# also to develop, `interop` the peers that testbed/interop talks to, `node` what its WebRTC peers
-# run in (not for hosts that have node and npm from elsewhere); `netem` a kernel in
-# which netem can be tried anywhere (scripts/uml-run.sh). Says nothing when all is there.
+# also to develop, `http` the web server of stack play-http (the program alone: no service is
+# started), `interop` the peers that testbed/interop talks to, `node` what its WebRTC peers run in
+# (not for hosts that have node and npm from elsewhere); `netem` a kernel in which netem can be tried
+# anywhere (scripts/uml-run.sh). Says nothing when all is there.
 # --check only tells (status 3: something lacks).
 set -euo pipefail
 export LC_ALL=C DEBIAN_FRONTEND=noninteractive
 
 RUN="gcc make libc6-dev pkg-config xz-utils patch ca-certificates debian-archive-keyring
     libfyaml-dev libjansson-dev libgsl-dev libsqlite3-dev libnl-3-dev libnl-route-3-dev libpcap-dev
-    libxxhash-dev libsrtp2-dev libusrsctp-dev libcurl4-openssl-dev gnuplot-nox iproute2 procps util-linux"
+    libxxhash-dev libsrtp2-dev libusrsctp-dev libcurl4-openssl-dev gnuplot-nox iproute2
+    procps util-linux"
 TEST="libcmocka-dev clang clang-format libclang-rt-dev tshark shellcheck libcap2-bin"
+HTTP="nginx"
 INTEROP="golang-go golang-github-lucas-clemente-quic-go-dev golang-github-pion-webrtc.v3-dev
     ngtcp2-client ngtcp2-server iperf3 openssl"
 NETEM="user-mode-linux kmod"
@@ -24,11 +27,12 @@ check=${2:-}
 case $group in
 run) want=$RUN ;;
 test) want="$RUN $TEST" ;;
+http) want=$HTTP ;;
 interop) want=$INTEROP ;;
 node) want="nodejs npm" ;;
 netem) want=$NETEM ;;
 *)
-    echo "usage: scripts/install-packages.sh run|test|interop|node|netem [--check]" >&2
+    echo "usage: scripts/install-packages.sh run|test|http|interop|node|netem [--check]" >&2
     exit 2
     ;;
 esac
@@ -76,7 +80,14 @@ fi
 
 echo "muxbed: installing $missing" >&2
 log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+# What is wanted of nginx is the program: no web server of the host's, now or after its next start.
+policy=
+if [ "$group" = http ] && [ ! -e /usr/sbin/policy-rc.d ]; then
+    policy=/usr/sbin/policy-rc.d
+    printf '#!/bin/sh\nexit 101\n' >"$policy"
+    chmod +x "$policy"
+fi
+trap 'rm -f "$log" ${policy:+"$policy"}' EXIT
 install() {
     # tshark asks whether everybody may capture: the default, no, is right.
     # shellcheck disable=SC2086 # a list of names
@@ -88,4 +99,7 @@ if { [ -n "$stale" ] || ! install; } && ! { apt-get -q -o DPkg::Lock::Timeout=30
     cat "$log" >&2
     echo "muxbed: apt could not install: $missing" >&2
     exit 3
+fi
+if [ "$group" = http ]; then
+    update-rc.d nginx disable >/dev/null 2>&1 || true
 fi

@@ -29,7 +29,7 @@ testbed/netns/*       agents/base/* testbed/topology/* testbed/link/impair.h
 testbed/wire/*        agents/base/* testbed/link/*
 testbed/capture/*     agents/base/*
 testbed/sim/*         agents/base/* agents/record/* agents/agent*.h testbed/link/* testbed/topology/* testbed/capture/pcap_dump.h
-testbed/*             agents/base/* agents/record/* agents/agent*.h testbed/*
+testbed/*             agents/base/* agents/record/* agents/play/* agents/agent*.h testbed/*
 analysis/ingest/*     agents/base/* agents/record/*
 analysis/metrics/*    agents/base/* analysis/ingest/*
 analysis/*            agents/base/* analysis/*

@@ -40,6 +40,14 @@ static const struct reason reasons[] = {
     {"traffic-held", "a TCP flow beside the call was held back by its own host",
      "more than 5 % of its time: window or buffer full, or late with data", quieter, true},
 
+    {"origin-ended", "the web server of stack play-http ended while players needed it",
+     "once; it was started again, and what players made of the gap is in their records",
+     "`log/sender.log` of the run", false},
+    {"congestion-control", "the server's connections had another congestion control than asked for",
+     "one of them in one look at it", "`sender.tcp.csv` of the run", false},
+    {"congestion-unseen", "nobody knows which congestion control the server's connections had",
+     "no connection was there when they were looked at", "a run longer than some seconds", false},
+
     {"driver-late", "an agent did not get to run when it wanted to",
      "99th percentile of its wake-ups more than 1 ms late", quieter, true},
     {"driver-stall", "an agent stood still", "once for 50 ms", quieter, true},

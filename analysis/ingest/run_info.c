@@ -213,7 +213,7 @@ int run_info_place(char *path, size_t len, const char *dir, const char *there, c
 
 bool run_info_is_exec(const struct run_info *r)
 {
-    return strcmp(r->stack, "exec") == 0;
+    return strcmp(r->stack, "exec") == 0 || strcmp(r->stack, "play-http") == 0;
 }
 
 bool run_info_duplicates(const struct run_info *r)

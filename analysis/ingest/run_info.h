@@ -50,7 +50,8 @@ json_t *run_info_traffic(const struct run_info *r);
 /* Writes where a file is to path: there, which is relative to dir, NULL for dir itself. Returns 0,
  * or ERR_LIMIT when the path is too long. */
 int run_info_place(char *path, size_t len, const char *dir, const char *there, const char *name);
-/* Whether its traffic was made by commands that keep no records. */
+/* Whether its traffic was made by programs that keep no records of packets: any commands, or a web
+ * server. Captures alone tell of it. */
 bool run_info_is_exec(const struct run_info *r);
 /* Whether the path was asked to deliver packets twice. */
 bool run_info_duplicates(const struct run_info *r);

@@ -44,7 +44,7 @@ static bool works(enum run_link link, const struct plan *plan, char *message, si
     struct message m;
 
     message[0] = '\0';
-    if (!can(link, plan, &m) || run_real_kernel(plan, &m)) {
+    if (!can(link, plan, &m) || run_real_kernel(plan, &m) || run_real_programs(plan, &m)) {
         snprintf(message, len, "%s", m.text);
         return false;
     }

@@ -99,6 +99,7 @@ static bool die_with_parent(const int alive[2])
  * others. */
 _Noreturn static void lead_namespace(const struct exec_program *p, const int alive[2])
 {
+    bool private_mounts;
     pid_t command;
 
     if (!die_with_parent(alive)) {
@@ -106,8 +107,12 @@ _Noreturn static void lead_namespace(const struct exec_program *p, const int ali
     }
     /* So that programs find themselves in /proc. Not every container allows it, few programs look.
      */
-    if (!mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL)) {
+    private_mounts = !mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL);
+    if (private_mounts) {
         (void)mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
+    }
+    if (p->prepare && p->prepare(p->arg, private_mounts)) {
+        _exit(EXIT_SETUP);
     }
     hand_on_to(-1);
     command = fork();

@@ -253,6 +253,7 @@ void netns_judge(struct netns_run *r)
     }
     judge_commands(r);
     netns_traffic_judge(r);
+    netns_http_judge(r);
     for (size_t i = 0; i < r->call_count; i++) {
         judge_drivers(r, i);
     }

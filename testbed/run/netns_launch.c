@@ -46,23 +46,25 @@ static bool is_program(const char *path)
     return !stat(path, &s) && S_ISREG(s.st_mode) && !access(path, X_OK);
 }
 
-/* The agent lies beside this program, or in a folder above when this is a test
+/* Agent and player lie beside this program, or in a folder above when this is a test
  * (build/plain/testbed/run/x_nstest). Anything else of that name is none of ours. */
-static int find_agent(struct netns_run *r, char *path)
+static int find_program(struct netns_run *r, const char *name, char *path)
 {
-    ssize_t n = readlink("/proc/self/exe", path, NETNS_RUN_PATH_MAX - sizeof "/agent");
+    ssize_t n = readlink("/proc/self/exe", path, NETNS_RUN_PATH_MAX - strlen(name) - 2);
     int above = n > 4 && !strncmp(path + n - 4, "test", 4) ? TEST_DEPTH : 0;
     char *slash;
 
     path[n > 0 ? n : 0] = '\0';
     for (int up = 0; up <= above && (slash = strrchr(path, '/')); up++) {
-        strcpy(slash, "/agent");
+        slash[0] = '/';
+        strcpy(slash + 1, name);
         if (is_program(path)) {
             return 0;
         }
         *slash = '\0';
     }
-    return message_set(r->m, ERR_OS, "there is no program \"agent\" beside this one; run make all");
+    return message_set(r->m, ERR_OS, "there is no program \"%s\" beside this one; run make all",
+                       name);
 }
 
 /* The arguments of one agent, and room for their texts. */
@@ -114,9 +116,11 @@ static int set_arguments(struct netns_run *r, struct netns_side *s, struct argum
     return 0;
 }
 
-static int launch(struct netns_run *r, struct netns_side *s, const char *program)
+int netns_launch(struct netns_run *r, struct netns_side *s, const char *program,
+                 const char *const *arguments)
 {
-    struct arguments a = {.argv = {program}, .count = 1};
+    char path[NETNS_RUN_PATH_MAX];
+    struct arguments a = {.argv = {path}, .count = 1};
     char log[NETNS_RUN_PATH_MAX];
     int ready[2] = {-1, -1}, start[2] = {-1, -1}, rc;
     struct launch l = {.argv = a.argv};
@@ -127,6 +131,13 @@ static int launch(struct netns_run *r, struct netns_side *s, const char *program
                               .run = become_agent,
                               .arg = &l};
 
+    rc = find_program(r, program, path);
+    if (rc) {
+        return rc;
+    }
+    while (arguments && *arguments) {
+        a.argv[a.count++] = *arguments++;
+    }
     if (set_arguments(r, s, &a) || netns_side_path(r, s, log, "log/", ".log")) {
         return ERR_LIMIT;
     }
@@ -187,7 +198,7 @@ int netns_agents_not_ready(struct netns_run *r, struct netns_side *s)
                        words[0] ? words : how);
 }
 
-static int await_ready(struct netns_run *r, struct netns_side *s)
+int netns_await_ready(struct netns_run *r, struct netns_side *s)
 {
     struct pollfd p = {.fd = s->ready_fd, .events = POLLIN};
     ns_t deadline = realtime_mono() + READY_TIMEOUT;
@@ -204,14 +215,13 @@ static int await_ready(struct netns_run *r, struct netns_side *s)
 
 int netns_agents_start(struct netns_run *r)
 {
-    char program[NETNS_RUN_PATH_MAX];
-    int rc = find_agent(r, program);
+    int rc = 0;
 
     for (size_t i = NETNS_SIDES * r->pair_count; i-- > 0 && !rc;) {
-        rc = launch(r, &r->sides[i], program);
+        rc = netns_launch(r, &r->sides[i], "agent", NULL);
     }
     for (size_t i = NETNS_SIDES * r->pair_count; i-- > 0 && !rc;) {
-        rc = await_ready(r, &r->sides[i]);
+        rc = netns_await_ready(r, &r->sides[i]);
     }
     return rc;
 }

@@ -52,9 +52,26 @@ static int set_up_link(struct netns_run *r)
     return rc ? rc : netns_certify(r);
 }
 
+/* What runs at the ends of the path. */
+struct programs {
+    int (*start)(struct netns_run *r);
+    int (*release)(struct netns_run *r);
+    int (*wait)(struct netns_run *r);
+};
+
+static const struct programs *programs_of(const struct netns_run *r)
+{
+    static const struct programs agents = {netns_agents_start, netns_agents_release,
+                                           netns_agents_wait},
+                                 commands = {netns_exec_start, netns_exec_release, netns_exec_wait},
+                                 music = {netns_http_start, netns_http_release, netns_http_wait};
+
+    return netns_exec_wanted(r) ? &commands : netns_http_wanted(r) ? &music : &agents;
+}
+
 static int set_up(struct netns_run *r)
 {
-    bool exec = netns_exec_wanted(r);
+    const struct programs *programs = programs_of(r);
     ns_t begin = realtime_mono();
     int rc = set_up_link(r);
 
@@ -62,9 +79,9 @@ static int set_up(struct netns_run *r)
     rc = rc ? rc : chain_impair(r->chain, r->m);
     rc = rc ? rc : netns_capture_start(r);
     rc = rc ? rc : netns_traffic_start(r);
-    rc = rc ? rc : exec ? netns_exec_start(r) : netns_agents_start(r);
+    rc = rc ? rc : programs->start(r);
     rc = rc ? rc : chain_counters(r->chain, &r->base[0], &r->base[1], r->m);
-    rc = rc ? rc : exec ? netns_exec_release(r) : netns_agents_release(r);
+    rc = rc ? rc : programs->release(r);
     rc = rc ? rc : netns_traffic_release(r);
     r->timing.ready = r->start - begin;
     if (!rc) {
@@ -79,6 +96,7 @@ static int wind_up(struct netns_run *r)
 
     netns_rates_stop(&r->rates);
     rc = netns_traffic_stop(r);
+    rc = rc ? rc : netns_http_finish(r);
     rc = rc ? rc : netns_capture_finish(r);
     rc = rc ? rc : netns_traffic_finish(r);
     rc = rc ? rc : chain_counters(r->chain, &r->links[0], &r->links[1], r->m);
@@ -113,6 +131,7 @@ static void release(struct netns_run *r)
             close(s->start_fd);
         }
     }
+    netns_http_release_all(r);
     service_kill(&r->traffic);
     service_kill(&r->wire);
     service_kill(&r->capture);
@@ -122,7 +141,7 @@ static void release(struct netns_run *r)
 
 static void begin_empty(struct netns_run *r)
 {
-    r->wire = r->capture = r->traffic = SERVICE_NONE;
+    r->wire = r->capture = r->traffic = r->http.watch = SERVICE_NONE;
     for (size_t i = 0; i < NETNS_PAIRS_MAX * NETNS_SIDES; i++) {
         r->sides[i].agent = CHILD_NONE;
         r->sides[i].ready_fd = r->sides[i].start_fd = -1;
@@ -146,7 +165,7 @@ int netns_leader(struct netns_run *r)
 
     begin_empty(r);
     rc = set_up(r);
-    rc = rc ? rc : netns_exec_wanted(r) ? netns_exec_wait(r) : netns_agents_wait(r);
+    rc = rc ? rc : programs_of(r)->wait(r);
     rc = rc ? rc : wind_up(r);
     release(r);
     return rc;

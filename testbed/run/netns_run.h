@@ -10,6 +10,7 @@
 #include "testbed/netns/chain.h"
 #include "testbed/run/child.h"
 #include "testbed/run/manifest.h"
+#include "testbed/run/netns_http.h"
 #include "testbed/run/netns_rates.h"
 #include "testbed/run/run.h"
 #include "testbed/run/service.h"
@@ -77,6 +78,7 @@ struct netns_run {
     struct netns_clock clock;
     struct netns_run_timing timing;
     struct netns_rates rates;
+    struct netns_http http; /* stack play-http */
     ns_t start;             /* CLOCK_MONOTONIC at run time 0 */
     ns_t wall_offset_start; /* wall clock minus monotonic clock */
     void (*progress)(void *ctx, ns_t run_time);
@@ -137,6 +139,11 @@ int netns_certify(struct netns_run *r);
 int netns_agents_start(struct netns_run *r);
 /* Tells all the common start, about 100 ms ahead. */
 int netns_agents_release(struct netns_run *r);
+/* Starts a program that lies beside this one, for a side: told by its .conf, by arguments of its
+ * own (NULL terminated) and by the barrier; then waits until it is ready. */
+int netns_launch(struct netns_run *r, struct netns_side *s, const char *program,
+                 const char *const *arguments);
+int netns_await_ready(struct netns_run *r, struct netns_side *s);
 /* Fails with what a side that ended instead of getting ready said last. */
 int netns_agents_not_ready(struct netns_run *r, struct netns_side *s);
 /* The last line a side wrote to its log, without its own name; empty if there is none. */

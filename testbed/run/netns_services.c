@@ -195,6 +195,8 @@ static void set_filter(const struct netns_run *r, char filter[FILTER_BYTES])
 {
     if (netns_exec_wanted(r)) {
         snprintf(filter, FILTER_BYTES, "ip"); /* whatever the commands send each other */
+    } else if (netns_http_wanted(r)) {
+        snprintf(filter, FILTER_BYTES, "tcp port %d", NETNS_RUN_PORT);
     } else if (scenario_has_others(&r->run->scenario)) {
         snprintf(filter, FILTER_BYTES, "udp portrange %d-%d or udp portrange %d-%d or tcp",
                  scenario_call_port(0), scenario_call_port(SCENARIO_CALL_COUNT_MAX - 1),

@@ -3,6 +3,7 @@
 
 #include "agents/base/err.h"
 #include "testbed/netns/netns.h"
+#include "testbed/run/origin.h"
 #include "testbed/run/service.h"
 #include "testbed/scenario/scenario_flows.h"
 #include "testbed/traffic/tcp_sock.h"
@@ -65,6 +66,11 @@ static void note(struct controls *c, const struct scenario *s)
     if (s->short_tcp.flows > 0) {
         c->wanted[s->short_tcp.control] = true;
     }
+    if (s->stack == AGENT_STACK_PLAY_HTTP) { /* the server's */
+        c->wanted[SCENARIO_CONTROL_RENO] |= s->preset == AGENT_PRESET_RENO;
+        c->wanted[SCENARIO_CONTROL_CUBIC] |= s->preset == AGENT_PRESET_CUBIC;
+        c->wanted[SCENARIO_CONTROL_BBR] |= s->preset == AGENT_PRESET_BBR;
+    }
     c->wanted[SCENARIO_CONTROL_NONE] = false;
 }
 
@@ -95,6 +101,18 @@ static int serve(int fd, void *arg)
         }
     }
     service_answer(fd, rc, &c->m, NULL, 0);
+    return 0;
+}
+
+int run_real_programs(const struct plan *plan, struct message *m)
+{
+    char program[ORIGIN_PROGRAM_MAX];
+
+    for (size_t i = 0; i < plan->run_count; i++) {
+        if (plan->runs[i].scenario.stack == AGENT_STACK_PLAY_HTTP) {
+            return origin_find(program, m);
+        }
+    }
     return 0;
 }
 

@@ -14,5 +14,8 @@ int run_real_can(const struct scenario *s, struct message *m);
  * process and a namespace of its own. Returns 0, or ERR_OS with the cause, which names the first
  * that is not there. */
 int run_real_kernel(const struct plan *plan, struct message *m);
+/* Whether this host has the programs of others that any run of a plan needs. Returns 0, or ERR_OS
+ * with the cause. */
+int run_real_programs(const struct plan *plan, struct message *m);
 
 #endif
