@@ -458,6 +458,8 @@ static int check_signalling(const struct options *o)
         wrong = "--offer and --answer are for the webrtc stack only";
     } else if (signalled(o) && o->config.remote.family) {
         wrong = "--remote: with --offer or --answer the peer's checks tell its address";
+    } else if (signalled(o) && o->config.audio_rate) {
+        wrong = "audio.rate: a session by --offer or --answer has video and data alone";
     }
     if (wrong) {
         complain("%s", wrong);

@@ -36,6 +36,16 @@ struct encoder_config agent_media_encoder(const struct agent_config *cfg,
                                    .stop = cfg->media_stop};
 }
 
+struct audio_source_config agent_media_audio(const struct agent_config *cfg,
+                                             const struct agent_env *env, ns_t now)
+{
+    return (struct audio_source_config){.rate = cfg->media ? cfg->audio_rate : 0,
+                                        .interval = cfg->audio_interval,
+                                        .start = ns_max(cfg->media_start, now),
+                                        .stop = cfg->media_stop,
+                                        .seed = env->seed};
+}
+
 struct cc_config agent_media_limits(const struct agent_config *cfg)
 {
     struct cc_config c = {

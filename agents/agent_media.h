@@ -7,6 +7,7 @@
 
 #include "agents/agent.h"
 #include "agents/cc/cc.h"
+#include "agents/media/audio.h"
 #include "agents/media/encoder.h"
 
 #include <stdbool.h>
@@ -15,6 +16,10 @@
 /* The encoder as configured; its first frame comes no earlier than now. */
 struct encoder_config agent_media_encoder(const struct agent_config *cfg,
                                           const struct agent_env *env, ns_t now);
+/* The audio as configured, none without a media flow; its first packet comes no earlier than now.
+ */
+struct audio_source_config agent_media_audio(const struct agent_config *cfg,
+                                             const struct agent_env *env, ns_t now);
 /* The widest limits that are ever in force, for a rate control that cannot change its own: those of
  * the moment are kept by the encoder. Rates as configured. */
 struct cc_config agent_media_limits(const struct agent_config *cfg);

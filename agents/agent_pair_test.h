@@ -181,6 +181,8 @@ PAIR_UNUSED static void pair_init_timestamps(struct pair *n, const struct agent_
     cfg[RECEIVER].webrtc_sctp = sender->webrtc_sctp;
     cfg[RECEIVER].webrtc_feedback_interval = sender->webrtc_feedback_interval;
     cfg[RECEIVER].rtcp = sender->rtcp;
+    cfg[RECEIVER].audio_rate = sender->audio_rate;
+    cfg[RECEIVER].ecn = sender->ecn;
     cfg[RECEIVER].timestamps_per_ack = timestamps;
     if (sender->stack == AGENT_STACK_PLAY_QUIC) { /* whose receiver is the one that acts */
         cfg[RECEIVER].play = sender->play;

@@ -11,6 +11,7 @@
  * client, hence even; draft-engelbart-multiplex-roq-qdc-00). */
 #define QUIC_AGENT_MEDIA_FLOW 2
 #define QUIC_AGENT_RTCP_FLOW 3    /* of both directions, if there is RTCP at all */
+#define QUIC_AGENT_AUDIO_FLOW 6   /* if there is audio; in datagrams whatever the mapping */
 #define QUIC_AGENT_DATA_CHANNEL 0 /* the first; the others follow in steps of 4 */
 #define QUIC_AGENT_ALPN "roq-qdc-mux"
 

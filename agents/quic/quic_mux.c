@@ -69,6 +69,19 @@ static void follow_steps(struct quic_mux *m, ns_t now)
     quic_mux_rate_update(m, now);
 }
 
+/* Makes the audio, if there is any. False when the peer takes no datagrams for it. */
+static bool init_audio(struct quic_mux *m, uint64_t datagram_frame_bytes_max, ns_t now)
+{
+    struct audio_source_config ac = agent_media_audio(m->cfg, m->env, now);
+    size_t frame = QUIC_MUX_AUDIO_FRAMING_BYTES + RTP_HEADER_BYTES;
+
+    audio_source_init(&m->audio, &ac);
+    m->audio_rate = audio_ip_rate(ac.rate, ac.interval,
+                                  frame + QUIC_CONN_OVERHEAD_BYTES + RATE_UDP_IP_OVERHEAD_BYTES);
+    return !ac.rate ||
+           datagram_frame_bytes_max >= frame + 1 + (uint64_t)rate_bytes(ac.rate, ac.interval);
+}
+
 int quic_mux_start(struct quic_mux *m, ns_t now)
 {
     const ngtcp2_transport_params *peer = ngtcp2_conn_get_remote_transport_params(m->conn->conn);
@@ -80,6 +93,9 @@ int quic_mux_start(struct quic_mux *m, ns_t now)
         rv = quic_media_tx_init(&m->media, m->cfg, m->env, now);
         if (rv == 0 && !quic_media_tx_fit(&m->media, peer->max_datagram_frame_size)) {
             quic_conn_fail(m->conn, ROQ_EXPECTATION_UNMET, "peer takes no datagrams for media");
+        }
+        if (rv == 0 && !init_audio(m, peer->max_datagram_frame_size, now)) {
+            quic_conn_fail(m->conn, ROQ_EXPECTATION_UNMET, "peer takes no datagrams for audio");
         }
         quic_rtcp_init(&m->rtcp,
                        m->cfg->rtcp == AGENT_ON &&
@@ -119,6 +135,11 @@ static ns_t media_deadline(const struct quic_mux *m)
     return m->running && m->has_media ? quic_media_tx_deadline(&m->media) : NS_NEVER;
 }
 
+static ns_t audio_deadline(const struct quic_mux *m)
+{
+    return m->running ? audio_source_deadline(&m->audio) : NS_NEVER;
+}
+
 /* ---- RTCP ---- */
 
 static ns_t rtcp_deadline(const struct quic_mux *m)
@@ -154,10 +175,17 @@ int quic_mux_datagram(struct quic_mux *m, const uint8_t *data, size_t len)
 
 static int run_flows(struct quic_mux *m, ns_t now)
 {
+    ns_t first = ns_min(audio_deadline(m), media_deadline(m));
     int rv = 0;
 
-    if (!m->rate_started && ns_min(data_deadline(m), media_deadline(m)) <= now) {
+    if (!m->rate_started && ns_min(data_deadline(m), first) <= now) {
         rv = quic_mux_rate_start(m, now);
+    }
+    if (audio_deadline(m) <= now) {
+        audio_source_produce(&m->audio, now);
+    }
+    if (m->tripped) {
+        audio_source_discard(&m->audio);
     }
     if (rv == 0 && data_deadline(m) <= now) {
         rv = quic_channels_run(&m->data, now);
@@ -343,7 +371,7 @@ ns_t quic_mux_deadline(const struct quic_mux *m, ns_t now)
 {
     ns_t t = ns_min(ns_min(data_deadline(m), media_deadline(m)), media_expiry(m));
 
-    t = ns_min(t, rtcp_deadline(m));
+    t = ns_min(t, ns_min(audio_deadline(m), rtcp_deadline(m)));
     t = ns_min(t, ns_min(step_deadline(m), breaker_deadline(m)));
     t = ns_min(t, quic_mux_rate_deadline(m));
     if (!m->tripped && quic_mux_write_wanted(m)) {
@@ -381,6 +409,9 @@ static void counter(const struct quic_mux *m, const char *name, uint64_t value)
 
 void quic_mux_counters(const struct quic_mux *m)
 {
+    if (m->audio.cfg.rate) {
+        audio_source_counters(&m->audio, m->env->rec);
+    }
     counter(m, "media-frames", m->media.frames);
     counter(m, "media-frames-skipped", m->media.skipped);
     counter(m, "media-packets", m->media.packets);

@@ -7,6 +7,7 @@
  *   new or lost and sent again; data takes what the pacer has left.
  * - While data is active the media is asked for its share of the target and pacing follows the
  *   target; else media may use all of it and pacing is faster (pacing_ppm).
+ * - Audio goes before everything, each packet of it at once and in a datagram of its own.
  * - A probe cluster is made of media, else data, else padding.
  * - The circuit breaker: when nothing has been acknowledged for feedback_timeout although something
  *   should have been, nothing new is sent but a probe now and then; after three times that the
@@ -19,6 +20,7 @@
 #include "agents/cc/pacer.h"
 #include "agents/cc/pushback.h"
 #include "agents/cc/tick_pacer.h"
+#include "agents/media/audio.h"
 #include "agents/quic/quic_channels.h"
 #include "agents/quic/quic_conn.h"
 #include "agents/quic/quic_media_tx.h"
@@ -26,6 +28,8 @@
 #include "agents/quic/quic_sent.h"
 
 #define QUIC_MUX_PIECES_MAX 32
+/* Of a packet of audio: type and length of a DATAGRAM frame, and the flow id. */
+#define QUIC_MUX_AUDIO_FRAMING_BYTES (1 + 2 + 1)
 
 /* RTP put into the packet under construction; recorded when its number and size are known. */
 struct quic_mux_piece {
@@ -41,6 +45,9 @@ struct quic_mux {
     const struct agent_env *env;
     struct quic_conn *conn;
     struct quic_media_tx media;
+    /* Waits for nobody: not for the pacer, which it burdens all the same, and not behind media. */
+    struct audio_source audio;
+    bps_t audio_rate; /* IP level */
     struct quic_channels data;
     struct quic_rtcp rtcp;
     bool has_media, has_data; /* configured */

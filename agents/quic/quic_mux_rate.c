@@ -58,7 +58,7 @@ int quic_mux_rate_start(struct quic_mux *m, ns_t now)
     int rv = 0;
 
     if (m->has_media) {
-        cfg.max_rate = quic_media_tx_ip_rate(&m->media, cfg.max_rate);
+        cfg.max_rate = quic_media_tx_ip_rate(&m->media, cfg.max_rate) + m->audio_rate;
     }
     if (m->has_data) {
         cfg.max_rate = MAX_RATE_WITH_DATA;
@@ -102,7 +102,7 @@ static void record_windowed(const struct quic_mux *m, ns_t now)
 /* What is left to data: of what is paced, which is more than the target (pacing_ppm). */
 static int64_t data_rate(const struct quic_mux *m)
 {
-    int64_t media = m->has_media ? m->media_rate : 0;
+    int64_t media = m->has_media ? m->media_rate + m->audio_rate : 0;
 
     return m->data_active && m->pacing_rate > media ? m->pacing_rate - media : 0;
 }
@@ -151,13 +151,22 @@ static int64_t pacing_ppm(const struct quic_mux *m, ns_t now)
     return PACER_SATURATED_PPM + open * (since / NS_PER_US) / (PACING_OPENING / NS_PER_US);
 }
 
-/* What media is asked for, on the IP level: its share of what is sent. */
+/* What video is asked for, on the IP level, when rate is the media's: audio takes its part first.
+ */
+static bps_t video_part(const struct quic_mux *m, bps_t rate)
+{
+    bps_t least = quic_media_tx_ip_rate(&m->media, m->cfg->min_rate);
+
+    rate -= m->audio_rate;
+    return rate > least ? rate : least;
+}
+
+/* The same when media has its share of what is sent. */
 static bps_t media_part(const struct quic_mux *m, bps_t pace)
 {
     bps_t rate = m->data_active ? part(pace, m->cfg->share_ppm) : m->target;
-    bps_t least = quic_media_tx_ip_rate(&m->media, m->cfg->min_rate);
 
-    return rate > least ? rate : least;
+    return video_part(m, rate);
 }
 
 static void follow_data(struct quic_mux *m, bool active, ns_t now)
@@ -183,7 +192,7 @@ static void follow_libwebrtc(struct quic_mux *m, ns_t now)
     if (m->has_media) {
         m->media_rate = media_part(m, pace);
         quic_media_tx_set_rate(&m->media, m->media_rate, now);
-        pace = pace > m->media_rate ? pace : m->media_rate;
+        pace = pace > m->media_rate + m->audio_rate ? pace : m->media_rate + m->audio_rate;
     }
     m->pacing_rate = pace;
     quic_mux_pace_set_rate(m, pace, now);
@@ -203,10 +212,8 @@ static void follow_muxbed(struct quic_mux *m, ns_t now)
     m->target = cc_target(m->cc);
     pace = m->data_active ? m->target : part(m->target, MUXBED_ALONE_PACING_PPM);
     if (m->has_media) {
-        bps_t least = quic_media_tx_ip_rate(&m->media, m->cfg->min_rate);
-
         media = part(m->target, m->data_active ? m->cfg->share_ppm : MUXBED_ALONE_PPM);
-        m->media_rate = media > least ? media : least;
+        m->media_rate = video_part(m, media);
         quic_media_tx_set_rate(&m->media, m->media_rate, now);
     }
     m->pacing_rate = pace;
@@ -222,7 +229,7 @@ static void follow_prototype(struct quic_mux *m, ns_t now)
 
     m->target = cc_target(m->cc);
     if (m->has_media) {
-        bps_t payload = part(m->target, ppm);
+        bps_t payload = part(m->target, ppm) - m->audio.cfg.rate;
         quic_media_tx_set_payload_rate(&m->media, payload, now);
         m->media_rate = quic_media_tx_ip_rate(&m->media, payload);
     }

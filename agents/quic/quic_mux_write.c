@@ -5,6 +5,7 @@
 #include "agents/quic/quic_agent.h"
 #include "agents/quic/quic_mux_pace.h"
 #include "agents/quic/quic_mux_rate.h"
+#include "agents/quic/roq.h"
 
 #include <string.h>
 
@@ -354,14 +355,66 @@ static int conclude(struct build *b, struct dgram *out, int64_t packet_before)
     return b->n > 0;
 }
 
+/* The oldest packet of audio, in a packet of its own: what is lost and waits to be sent again is
+ * hidden meanwhile. False when there is none, or ngtcp2's own window or pacing holds it. */
+static bool put_audio(struct build *b, size_t *rtp_bytes)
+{
+    struct quic_mux *m = b->m;
+    struct quic_internals_hidden hidden;
+    uint8_t payload[AUDIO_PAYLOAD_MAX], rtp[AUDIO_PAYLOAD_MAX + RTP_HEADER_BYTES],
+        data[sizeof rtp + sizeof(uint64_t)];
+    ngtcp2_vec v = {.base = data};
+    struct audio_packet a;
+    struct rtp_packet p;
+    int accepted = 0, n;
+
+    if (!audio_source_head(&m->audio, &a)) {
+        return false;
+    }
+    audio_source_rtp(&m->audio, &a, &p, payload);
+    n = rtp_write(&p, rtp, sizeof rtp);
+    *rtp_bytes = n > 0 ? (size_t)n : 0;
+    n = roq_datagram_write(QUIC_AGENT_AUDIO_FLOW, rtp, *rtp_bytes, data, sizeof data);
+    v.len = n > 0 ? (size_t)n : 0;
+    quic_internals_hide_behind(m->conn->conn, QUIC_RANK_CONTROL, &hidden);
+    settle(b, ngtcp2_conn_writev_datagram(m->conn->conn, NULL, NULL, b->out, b->cap, &accepted, 0,
+                                          0, &v, 1, (ngtcp2_tstamp)b->now));
+    quic_internals_unhide(&hidden);
+    return accepted;
+}
+
+/* Writes audio, if any waits. Returns 1, 0 when there was nothing to write, or a negative code. */
+static int write_audio(struct quic_mux *m, struct dgram *out, ns_t now)
+{
+    int64_t before = quic_internals_last_packet(m->conn->conn);
+    size_t rtp_bytes;
+    struct build b;
+    bool taken;
+    int rv;
+
+    begin(&b, m, out, now);
+    set_gate(m, true);
+    taken = put_audio(&b, &rtp_bytes);
+    rv = conclude(&b, out, before);
+    if (taken) {
+        audio_source_sent(&m->audio, m->env->rec, QUIC_AGENT_AUDIO_FLOW,
+                          quic_internals_last_packet(m->conn->conn), rtp_bytes, now);
+    }
+    quic_mux_pace_written(m, rv > 0 ? (size_t)b.n : 0, now);
+    return rv;
+}
+
 int quic_mux_write(struct quic_mux *m, struct dgram *out, ns_t now)
 {
     ngtcp2_conn *conn = m->conn->conn;
     int64_t before = quic_internals_last_packet(conn);
     bool allowed = quic_mux_pace_allows(m, now);
     struct build b;
-    int rv = 0;
+    int rv = m->audio.made > m->audio.gone ? write_audio(m, out, now) : 0;
 
+    if (rv) {
+        return rv;
+    }
     begin(&b, m, out, now);
     set_gate(m, allowed);
     if (allowed && m->has_media) {

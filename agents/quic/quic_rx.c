@@ -42,6 +42,8 @@ int quic_rx_init(struct quic_rx *r, struct quic_conn *conn)
 
     memset(r, 0, sizeof *r);
     r->conn = conn;
+    r->has_audio = conn->cfg->audio_rate > 0;
+    audio_sink_init(&r->audio, QUIC_AGENT_AUDIO_FLOW, conn->env->rec);
     quic_rtcp_init(&r->rtcp, conn->cfg->rtcp == AGENT_ON, false, 0, conn->env->seed);
     rv = playout_new(&r->playout, &cfg);
     for (size_t i = 0; rv == 0 && i < AGENT_CHANNELS_MAX; i++) {
@@ -133,6 +135,16 @@ static int take_rtp(struct quic_rx *r, const uint8_t *packet, size_t len)
     return 0;
 }
 
+static int take_audio(struct quic_rx *r, const uint8_t *packet, size_t len)
+{
+    const struct quic_conn *c = r->conn;
+    int rv = audio_sink_recv(&r->audio, packet, len, c->rx_packet, c->ack_ext.rx_arrival,
+                             c->current.now);
+
+    r->bad_rtp += rv != 0;
+    return 0;
+}
+
 int quic_rx_datagram(struct quic_rx *r, const uint8_t *data, size_t len)
 {
     const uint8_t *packet;
@@ -145,6 +157,9 @@ int quic_rx_datagram(struct quic_rx *r, const uint8_t *data, size_t len)
     if (flow == QUIC_AGENT_RTCP_FLOW && r->rtcp.on) {
         quic_rtcp_recv(&r->rtcp, packet, packet_len, r->conn->current.now);
         return 0;
+    }
+    if (flow == QUIC_AGENT_AUDIO_FLOW && r->has_audio) {
+        return take_audio(r, packet, packet_len);
     }
     return flow == QUIC_AGENT_MEDIA_FLOW ? take_rtp(r, packet, packet_len) : unknown_flow(r);
 }
@@ -418,6 +433,9 @@ void quic_rx_counters(const struct quic_rx *r)
     counter(r, "media-streams-stopped", r->stopped);
     counter(r, "media-freezes", p.freezes);
     counter(r, "media-freeze-ns", (uint64_t)p.freeze_total);
+    if (r->has_audio) {
+        audio_sink_counters(&r->audio);
+    }
     data_counters(r);
     quic_rtcp_counters(&r->rtcp, r->conn->env->rec);
     counter(r, "unknown-flow-ids", r->unknown_flow_ids);

@@ -5,6 +5,7 @@
 #ifndef AGENTS_QUIC_QUIC_RX_H
 #define AGENTS_QUIC_QUIC_RX_H
 
+#include "agents/media/audio.h"
 #include "agents/media/playout.h"
 #include "agents/quic/quic_conn.h"
 #include "agents/quic/quic_data_rx.h"
@@ -15,6 +16,8 @@
 struct quic_rx {
     struct quic_conn *conn;
     struct playout *playout;
+    bool has_audio; /* configured */
+    struct audio_sink audio;
     struct quic_data_rx data[AGENT_CHANNELS_MAX]; /* by order of their identifiers */
     struct quic_rtcp rtcp;
     struct quic_rx_stream *streams; /* all that are open */

@@ -28,6 +28,17 @@ const struct record_schema record_schemas[RECORD_KINDS] = {
                              0,
                              {"time_ns", "arrival_ns", "flow", "seq", "rtp_timestamp", "bytes",
                               "packet"}},
+    [RECORD_AUDIO_SENT] =
+        {"audio_sent",
+         "an RTP packet of audio, made at queued, went out in a transport packet; "
+         "rtp_timestamp counts 1/48000 s",
+         0,
+         {"time_ns", "queued_ns", "flow", "seq", "rtp_timestamp", "bytes", "packet"}},
+    [RECORD_AUDIO_RECEIVED] = {"audio_received",
+                               "an RTP packet of audio came for the first time",
+                               0,
+                               {"time_ns", "arrival_ns", "flow", "seq", "rtp_timestamp", "bytes",
+                                "packet"}},
     [RECORD_PACKET_SENT] = {"packet_sent",
                             "a UDP datagram left the agent; packet is the transport's own number "
                             "(empty for handshake packets), digest is XXH3-64 of the UDP payload",

@@ -20,7 +20,7 @@ static int start_controller(struct webrtc_media_tx *m, ns_t now)
         cfg.max_rate = PROTOTYPE_MAX_RATE;
         return cc_prototype_new(&m->cc, &cfg, now);
     }
-    cfg.max_rate = agent_media_ip_rate(&m->packing, cfg.max_rate);
+    cfg.max_rate = agent_media_ip_rate(&m->packing, cfg.max_rate) + m->audio_rate;
     return cc_libwebrtc_new(&m->cc, &cfg, now);
 }
 
@@ -81,13 +81,15 @@ static bps_t queue_rate(const struct webrtc_media_tx *m, ns_t now)
                    ns_max(QUEUE_TIME_MAX - waited, QUEUE_TIME_LEFT_MIN));
 }
 
-/* The prototype gives all of its estimate to the encoder, and packets' headers go on top. */
+/* The prototype gives all of its estimate to the encoders, and packets' headers go on top. */
 static void update_ticking(struct webrtc_media_tx *m, ns_t now)
 {
     bps_t target = cc_target(m->cc), pace = part(target, PROTOTYPE_PACING_PPM);
 
-    m->media_rate = agent_media_ip_rate(&m->packing, target);
-    encoder_set_target(m->encoder, target, now);
+    bps_t encode = target - m->audio.cfg.rate;
+
+    m->media_rate = agent_media_ip_rate(&m->packing, encode);
+    encoder_set_target(m->encoder, encode, now);
     pacer_set_rate(&m->pacer, pace, now); /* for the records */
     tick_pacer_set_rate(&m->tick_pacer, pace, now);
     record_rate(m, target, now);
@@ -107,10 +109,10 @@ void webrtc_media_rate_update(struct webrtc_media_tx *m, ns_t now)
     }
     target = cc_target(m->cc);
     least = agent_media_ip_rate(&m->packing, m->cfg->min_rate);
-    m->media_rate = target > least ? target : least;
+    m->media_rate = target - m->audio_rate > least ? target - m->audio_rate : least;
     encode = m->media_rate - part(m->media_rate, resend_share_ppm(&m->resend_share, now));
     encoder_set_target(m->encoder, agent_media_payload_rate(&m->packing, encode), now);
-    pace = part(m->media_rate, m->cfg->pacing_ppm);
+    pace = part(m->media_rate + m->audio_rate, m->cfg->pacing_ppm);
     drain = queue_rate(m, now);
     pacer_set_rate(&m->pacer, pace > drain ? pace : drain, now);
     /* as in libwebrtc, a cluster waits for a packet of media to begin with */

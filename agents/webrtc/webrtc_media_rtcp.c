@@ -104,6 +104,21 @@ void webrtc_media_tx_rtcp(struct webrtc_media_tx *m, const uint8_t *data, size_t
 
 /* ---- out ---- */
 
+/* A source has a report of its own, and the same name: the two belong together (RFC 3550). */
+static void put_audio_report(const struct webrtc_media_tx *m, struct buf_writer *w, ns_t now)
+{
+    const struct audio_source *a = &m->audio;
+    struct rtcp_report r = {.sender = true,
+                            .ssrc = a->ssrc,
+                            .ntp = rtcp_ntp(now),
+                            .rtp_timestamp = (uint32_t)audio_source_timestamp(a, now),
+                            .packets = (uint32_t)a->packets,
+                            .bytes = (uint32_t)a->bytes};
+
+    rtcp_put_report(w, &r);
+    rtcp_put_cname(w, a->ssrc, WEBRTC_MEDIA_CNAME);
+}
+
 static void put_sender_report(const struct webrtc_media_tx *m, struct buf_writer *w, ns_t now)
 {
     ns_t since = now - m->last_sent;
@@ -118,6 +133,9 @@ static void put_sender_report(const struct webrtc_media_tx *m, struct buf_writer
 
     rtcp_put_report(w, &r);
     rtcp_put_cname(w, m->packetizer.ssrc, WEBRTC_MEDIA_CNAME);
+    if (m->audio.packets) {
+        put_audio_report(m, w, now);
+    }
 }
 
 size_t webrtc_media_tx_report(struct webrtc_media_tx *m, uint8_t *out, size_t cap, ns_t now)

@@ -32,6 +32,9 @@ int webrtc_media_rx_init(struct webrtc_media_rx *r, const struct agent_config *c
     r->next_report = now;
     r->last_pli = -PLI_INTERVAL;
     rtpstat_init(&r->stat, PACKETIZER_CLOCK_HZ);
+    r->has_audio = cfg->audio_rate > 0;
+    audio_sink_init(&r->audio, WEBRTC_MEDIA_AUDIO_FLOW, rec);
+    rtpstat_init(&r->audio_stat, AUDIO_CLOCK_HZ);
     rv = playout_new(&r->playout, &pc);
     if (rv == 0) {
         rv = twcc_receiver_new(&r->twcc);
@@ -49,6 +52,7 @@ void webrtc_media_rx_foreign(struct webrtc_media_rx *r, uint8_t payload_type, ui
                              uint8_t twcc_id)
 {
     r->foreign = true;
+    r->has_audio = false; /* none was agreed on */
     r->payload_type = payload_type;
     r->rtx_payload_type = rtx;
     r->twcc_id = twcc_id;
@@ -170,6 +174,16 @@ static int take_media(struct webrtc_media_rx *r, const struct rtp_packet *p, con
     return play(r, data, len, p->seq, datagram, arrival, now);
 }
 
+static void take_audio(struct webrtc_media_rx *r, const struct rtp_packet *p, const uint8_t *data,
+                       size_t len, int64_t datagram, ns_t arrival, ns_t now)
+{
+    if (audio_sink_recv(&r->audio, data, len, datagram, arrival, now) == 0) {
+        rtpstat_recv(&r->audio_stat, p->seq, p->timestamp, p->payload_len, arrival);
+    } else {
+        r->rtp_malformed++;
+    }
+}
+
 int webrtc_media_rx_rtp(struct webrtc_media_rx *r, const uint8_t *data, size_t len,
                         int64_t datagram, size_t ip_bytes, ns_t arrival, ns_t now)
 {
@@ -189,11 +203,25 @@ int webrtc_media_rx_rtp(struct webrtc_media_rx *r, const uint8_t *data, size_t l
     if (p.payload_type == r->payload_type) {
         return take_media(r, &p, data, len, datagram, arrival, now);
     }
+    if (r->has_audio && p.payload_type == AUDIO_PAYLOAD_TYPE) {
+        take_audio(r, &p, data, len, datagram, arrival, now);
+        return 0;
+    }
     if (p.payload_type == r->rtx_payload_type) {
         return take_again(r, &p, datagram, arrival, now);
     }
     r->rtp_malformed++;
     return 0;
+}
+
+static void take_sender_report(struct webrtc_media_rx *r, const struct rtcp_report *report,
+                               ns_t now)
+{
+    if (r->audio.known && report->ssrc == r->audio.ssrc) {
+        rtpstat_sr(&r->audio_stat, report->ntp, now);
+    } else if (!r->known || report->ssrc == r->media_ssrc) {
+        rtpstat_sr(&r->stat, report->ntp, now);
+    }
 }
 
 bool webrtc_media_rx_rtcp(struct webrtc_media_rx *r, const uint8_t *data, size_t len, ns_t now)
@@ -209,9 +237,8 @@ bool webrtc_media_rx_rtcp(struct webrtc_media_rx *r, const uint8_t *data, size_t
     }
     reader = rtcp_reader_init(data, len);
     while (rtcp_next(&reader, &p)) {
-        if (p.type == RTCP_SR && rtcp_parse_report(&p, &report) == 0 &&
-            (!r->known || report.ssrc == r->media_ssrc)) {
-            rtpstat_sr(&r->stat, report.ntp, now);
+        if (p.type == RTCP_SR && rtcp_parse_report(&p, &report) == 0) {
+            take_sender_report(r, &report, now);
         }
         bye |= p.type == RTCP_BYE;
     }
@@ -313,6 +340,10 @@ static size_t put_report(struct webrtc_media_rx *r, uint8_t *out, size_t cap, ns
     r->reports++;
     report.block_count =
         r->known && rtpstat_report(&r->stat, r->media_ssrc, &report.blocks[0], now);
+    if (r->audio.known &&
+        rtpstat_report(&r->audio_stat, r->audio.ssrc, &report.blocks[report.block_count], now)) {
+        report.block_count++;
+    }
     rtcp_put_report(&w, &report);
     rtcp_put_cname(&w, r->ssrc, WEBRTC_MEDIA_CNAME);
     return w.failed ? 0 : buf_len(&w);
@@ -356,6 +387,9 @@ void webrtc_media_rx_counters(const struct webrtc_media_rx *r)
     counter(r, "media-missing", n.gaps);
     counter(r, "media-recovered", n.recovered);
     counter(r, "media-given-up", n.given_up);
+    if (r->has_audio) {
+        audio_sink_counters(&r->audio);
+    }
     counter(r, "padding-packets", r->padding);
     counter(r, "bad-rtp", r->rtp_malformed);
     counter(r, "unnumbered-packets", r->unnumbered);

@@ -5,6 +5,7 @@
 #define AGENTS_WEBRTC_WEBRTC_MEDIA_RX_H
 
 #include "agents/agent_config.h"
+#include "agents/media/audio.h"
 #include "agents/media/playout.h"
 #include "agents/record/record.h"
 #include "agents/rtp/nack.h"
@@ -31,6 +32,9 @@ struct webrtc_media_rx {
     int64_t foreign_newest;                                /* extended sequence number */
     uint8_t foreign_seen[WEBRTC_MEDIA_FOREIGN_WINDOW / 8]; /* a bit for each up to it */
     uint64_t foreign_packets, foreign_bytes, foreign_duplicates;
+    bool has_audio; /* configured */
+    struct audio_sink audio;
+    struct rtpstat audio_stat;
     uint32_t ssrc, media_ssrc; /* our own; the one of the media, once known */
     bool known, key_wanted;
 

@@ -71,9 +71,19 @@ void webrtc_media_tx_ssrcs(uint64_t seed, uint32_t *media, uint32_t *rtx)
 void webrtc_media_tx_numbers(struct webrtc_media_tx *m, uint8_t payload_type, uint8_t rtx,
                              uint8_t twcc_id)
 {
+    m->audio.cfg.rate = m->audio_rate = 0; /* none was agreed on */
     m->payload_type = payload_type;
     m->rtx.payload_type = rtx;
     m->twcc_id = twcc_id;
+}
+
+static void init_audio(struct webrtc_media_tx *m, const struct agent_env *env, ns_t now)
+{
+    struct audio_source_config ac = agent_media_audio(m->cfg, env, now);
+
+    audio_source_init(&m->audio, &ac);
+    m->audio_rate =
+        audio_ip_rate(ac.rate, ac.interval, RTP_HEADER_BYTES + m->packing.overhead_bytes);
 }
 
 int webrtc_media_tx_init(struct webrtc_media_tx *m, const struct agent_config *cfg,
@@ -99,6 +109,7 @@ int webrtc_media_tx_init(struct webrtc_media_tx *m, const struct agent_config *c
     m->payload_type = PACKETIZER_PAYLOAD_TYPE;
     m->twcc_id = WEBRTC_MEDIA_TWCC_ID;
     m->rtx = rtx_stream(env->seed, m->packetizer.ssrc);
+    init_audio(m, env, now);
     agent_media_take_steps(&m->live, &m->steps_taken, m->rec, now);
     rv = make_parts(m, env, now);
     if (rv) {
@@ -199,14 +210,22 @@ static ns_t encoder_due(const struct webrtc_media_tx *m)
     return m->stopped ? NS_NEVER : encoder_deadline(m->encoder);
 }
 
+static ns_t audio_due(const struct webrtc_media_tx *m)
+{
+    return m->stopped ? NS_NEVER : audio_source_deadline(&m->audio);
+}
+
 int webrtc_media_tx_expire(struct webrtc_media_tx *m, ns_t now)
 {
     struct encoder_frame f;
     int rv = 0;
 
     follow_steps(m, now);
-    if (!m->cc && encoder_due(m) <= now) {
+    if (!m->cc && ns_min(encoder_due(m), audio_due(m)) <= now) {
         rv = webrtc_media_rate_start(m, now);
+    }
+    if (audio_due(m) <= now) {
+        audio_source_produce(&m->audio, now);
     }
     while (rv == 0 && encoder_due(m) <= now && encoder_next(m->encoder, &f, now)) {
         rv = take_frame(m, &f, now);
@@ -222,6 +241,14 @@ int webrtc_media_tx_expire(struct webrtc_media_tx *m, ns_t now)
     return rv;
 }
 
+/* Audio waits for nothing but to be polled. */
+static bool has_audio(const struct webrtc_media_tx *m)
+{
+    struct audio_packet p;
+
+    return m->cc && audio_source_head(&m->audio, &p);
+}
+
 /* Is there anything for the pacer to let go? */
 static bool has_packet(const struct webrtc_media_tx *m)
 {
@@ -231,10 +258,13 @@ static bool has_packet(const struct webrtc_media_tx *m)
 
 ns_t webrtc_media_tx_deadline(const struct webrtc_media_tx *m, ns_t now)
 {
-    ns_t t = encoder_due(m);
+    ns_t t = ns_min(encoder_due(m), audio_due(m));
 
     if (m->cc) {
         t = ns_min(t, cc_deadline(m->cc));
+    }
+    if (has_audio(m)) {
+        t = ns_min(t, now);
     }
     if (!m->stopped) {
         t = ns_min(t, agent_media_next_step(m->cfg, m->steps_taken));
@@ -381,21 +411,55 @@ static int poll_padding(struct webrtc_media_tx *m, uint8_t *data, size_t cap,
     return n;
 }
 
-int webrtc_media_tx_poll(struct webrtc_media_tx *m, uint8_t *data, size_t cap, size_t *len,
-                         struct webrtc_media_out *out, ns_t now)
+static int poll_audio(struct webrtc_media_tx *m, uint8_t *data, size_t cap,
+                      struct webrtc_media_out *out)
+{
+    uint8_t payload[AUDIO_PAYLOAD_MAX];
+    struct audio_packet a;
+    struct rtp_packet p;
+    int n;
+
+    if (!audio_source_head(&m->audio, &a)) {
+        return 0;
+    }
+    audio_source_rtp(&m->audio, &a, &p, payload);
+    n = write_packet(m, &p, false, data, cap);
+    *out = (struct webrtc_media_out){.kind = WEBRTC_MEDIA_AUDIO,
+                                     .seq = a.seq,
+                                     .rtp_timestamp = a.rtp_timestamp,
+                                     .queued = a.captured,
+                                     .audio_bytes = n > 0 ? (size_t)n : 0};
+    return n;
+}
+
+/* What the pacer lets go, the most urgent first. */
+static int poll_paced(struct webrtc_media_tx *m, uint8_t *data, size_t cap,
+                      struct webrtc_media_out *out, ns_t now)
 {
     int n;
 
     if (!has_packet(m) || !webrtc_media_rate_allows(m, now)) {
         return 0;
     }
-    *out = (struct webrtc_media_out){.seq = 0};
     n = poll_resend(m, data, cap, out, now);
     if (n == 0) {
         n = poll_new(m, data, cap, out, now);
     }
     if (n == 0 && m->pacer.probing && m->paddable && !m->stopped) {
         n = poll_padding(m, data, cap, out, now);
+    }
+    return n;
+}
+
+int webrtc_media_tx_poll(struct webrtc_media_tx *m, uint8_t *data, size_t cap, size_t *len,
+                         struct webrtc_media_out *out, ns_t now)
+{
+    int n;
+
+    *out = (struct webrtc_media_out){.seq = 0};
+    n = m->cc ? poll_audio(m, data, cap, out) : 0;
+    if (n == 0) {
+        n = poll_paced(m, data, cap, out, now);
     }
     if (n <= 0) {
         return n;
@@ -415,6 +479,7 @@ static void count(struct webrtc_media_tx *m, const struct webrtc_media_out *out)
         break;
     case WEBRTC_MEDIA_AGAIN: m->resent++; break;
     case WEBRTC_MEDIA_PADDING: m->padding++; break;
+    case WEBRTC_MEDIA_AUDIO: break; /* counted where it comes from */
     }
 }
 
@@ -423,12 +488,17 @@ void webrtc_media_tx_sent(struct webrtc_media_tx *m, const struct webrtc_media_o
 {
     int32_t probe = pacer_probe_id(&m->pacer);
 
+    bool video = out->kind == WEBRTC_MEDIA_NEW || out->kind == WEBRTC_MEDIA_AGAIN;
+
     count(m, out);
-    if (out->kind != WEBRTC_MEDIA_PADDING) {
+    if (video) {
         resend_share_add(&m->resend_share, (int64_t)ip_bytes, out->kind == WEBRTC_MEDIA_AGAIN, now);
     }
     m->probe_packets += probe != CC_NO_PROBE;
-    if (out->kind != WEBRTC_MEDIA_PADDING) {
+    if (out->kind == WEBRTC_MEDIA_AUDIO) {
+        audio_source_sent(&m->audio, m->rec, WEBRTC_MEDIA_AUDIO_FLOW, datagram, out->audio_bytes,
+                          now);
+    } else if (video) {
         record_put(m->rec, RECORD_RTP_SENT, now, out->queued, WEBRTC_MEDIA_FLOW, out->seq,
                    out->rtp_timestamp, (int64_t)out->rtp_bytes, datagram, (int64_t)out->rtp_bytes,
                    out->kind == WEBRTC_MEDIA_NEW, out->frame_offset_bytes, m->pacer.rate);
@@ -438,7 +508,7 @@ void webrtc_media_tx_sent(struct webrtc_media_tx *m, const struct webrtc_media_o
     cc_on_sent(m->cc, (int32_t)ip_bytes, now);
     pushback_in_flight(&m->pushback, m->sent.in_flight_bytes);
     m->last_sent = now;
-    if (!m->paddable) {
+    if (!m->paddable && video) {
         m->paddable = true;
         webrtc_media_rate_update(m, now); /* probing may begin */
     } else if (!m->pacer.probing && probe != CC_NO_PROBE) {
@@ -453,7 +523,7 @@ void webrtc_media_tx_stop(struct webrtc_media_tx *m)
 
 bool webrtc_media_tx_drained(const struct webrtc_media_tx *m)
 {
-    return !m->head;
+    return !m->head && !has_audio(m);
 }
 
 static void counter(const struct webrtc_media_tx *m, const char *name, uint64_t value)
@@ -468,6 +538,9 @@ void webrtc_media_tx_counters(const struct webrtc_media_tx *m)
     counter(m, "media-packets", m->packets);
     counter(m, "media-bytes", m->bytes);
     counter(m, "media-dropped", m->dropped);
+    if (m->audio.cfg.rate) {
+        audio_source_counters(&m->audio, m->rec);
+    }
     counter(m, "media-resent", m->resent);
     counter(m, "media-resend-unknown", m->resend_unknown);
     counter(m, "media-resend-refused", m->resend_refused);

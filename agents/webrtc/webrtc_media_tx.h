@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #define WEBRTC_MEDIA_FLOW 1
+#define WEBRTC_MEDIA_AUDIO_FLOW 2
 #define WEBRTC_MEDIA_RTX_PAYLOAD_TYPE (PACKETIZER_PAYLOAD_TYPE + 1)
 #define WEBRTC_MEDIA_TWCC_ID 3 /* of the header extension */
 #define WEBRTC_MEDIA_CNAME "muxbed"
@@ -39,10 +40,11 @@ struct webrtc_media_packet {
 
 /* A packet made by webrtc_media_tx_poll, for webrtc_media_tx_sent. */
 struct webrtc_media_out {
-    enum { WEBRTC_MEDIA_NEW, WEBRTC_MEDIA_AGAIN, WEBRTC_MEDIA_PADDING } kind;
+    enum { WEBRTC_MEDIA_NEW, WEBRTC_MEDIA_AGAIN, WEBRTC_MEDIA_PADDING, WEBRTC_MEDIA_AUDIO } kind;
     int64_t seq, rtp_timestamp, frame_offset_bytes;
     ns_t queued;
-    size_t rtp_bytes, padding_bytes;
+    size_t rtp_bytes, padding_bytes; /* the former of video, which records know media by */
+    size_t audio_bytes;
 };
 
 struct webrtc_media_tx {
@@ -53,6 +55,10 @@ struct webrtc_media_tx {
     struct encoder *encoder;
     struct packetizer packetizer;
     struct agent_media_packing packing; /* overhead: header extension, SRTP tag, UDP and IP */
+    /* Leaves at once, as libwebrtc's, but what it takes is taken from the pacer and the estimate.
+     */
+    struct audio_source audio;
+    bps_t audio_rate; /* IP level */
 
     struct webrtc_media_packet *head, *tail;
     size_t queue_count, queue_bytes;
