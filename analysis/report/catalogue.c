@@ -92,6 +92,18 @@ const struct catalogue_entry catalogue[] = {
     {"media_after_1s_bps", "Media in second 1 after the file", "Mbit/s", MBIT, 3, 0,
      "Media throughput in the first full second after the last file byte arrived; likewise 2s to "
      "10s."},
+    {"playback_latency_ms", "Playback latency", "ms", 1, 0, 1,
+     "Music: from the click to the first sound, of plays clicked in the window; quantiles of the "
+     "run's plays."},
+    {"stutters_per_track", "Stutters per track", "", 1, 3, 0,
+     "Music: times the buffer ran dry within the window, over the plays that were on in it."},
+    {"stutter_time_s", "Stutter time per track", "s", 1, 2, 0,
+     "Music: how long playing stood still for that, over the same plays."},
+    {"download_bandwidth_bps", "Download bandwidth", "Mbit/s", MBIT, 3, 1,
+     "Music: bytes of a play over the time in which a request of it was under way; quantiles of "
+     "the plays clicked in the window."},
+    {"plays_failed_ratio", "Plays failed", "%", PERCENT, 2, 0,
+     "Music: plays that the player gave up, of those clicked in the window."},
     {"sending_rate_bps", "Sending rate", "Mbit/s", MBIT, 3, 0,
      "IP bytes that the flow sent, per second of the run or the step."},
     {"frame_delay_ms", "Frame delay", "ms", 1, 1, 1,

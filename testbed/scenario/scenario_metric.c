@@ -85,6 +85,15 @@ const struct scenario_metric scenario_metrics[] = {
     ROW("cross_fairness_20s_max_ratio", false, "whole", RUN),
     ROW("self_fairness_ratio", false, "whole", RUN),
     ROW("cross_fairness_ratio", false, "whole", RUN),
+    ROW("playback_latency_ms_p50", false, NULL, CALL),
+    ROW("playback_latency_ms_p90", false, NULL, CALL),
+    ROW("playback_latency_ms_p99", false, NULL, CALL),
+    ROW("stutters_per_track", false, NULL, CALL),
+    ROW("stutter_time_s", false, NULL, CALL),
+    ROW("download_bandwidth_bps_p50", false, NULL, CALL),
+    ROW("download_bandwidth_bps_p10", false, NULL, CALL),
+    ROW("download_bandwidth_bps_p01", false, NULL, CALL),
+    ROW("plays_failed_ratio", false, NULL, CALL),
     STEPPED("throughput_bps", false, "whole", TRAFFIC),
     STEPPED("goodput_bps", false, "whole", TRAFFIC),
     ROW("loss_ratio", false, "whole", TRAFFIC),
@@ -225,18 +234,26 @@ bool scenario_metric_nearest(const char *text, char *name)
     return nearest != NULL;
 }
 
+/* A quantile as the last part of the name, "_p90", does not count. */
 static bool ends_with(const char *text, const char *end)
 {
     size_t len = strlen(text), end_len = strlen(end);
 
-    return len >= end_len && !strcmp(text + len - end_len, end);
+    if (len > 4 && text[len - 4] == '_' && text[len - 3] == 'p')
+        len -= 4;
+    return len >= end_len && !strncmp(text + len - end_len, end, end_len);
+}
+
+static bool is_number(const char *name)
+{
+    return ends_with(name, "_ratio") || ends_with(name, "_count") || ends_with(name, "_per_track");
 }
 
 enum quantity_kind scenario_metric_kind(const struct scenario_metric *m)
 {
-    return ends_with(m->name, "_bps")                                     ? QUANTITY_RATE
-           : ends_with(m->name, "_ratio") || ends_with(m->name, "_count") ? QUANTITY_RATIO
-                                                                          : QUANTITY_TIME;
+    return ends_with(m->name, "_bps") ? QUANTITY_RATE
+           : is_number(m->name)       ? QUANTITY_RATIO
+                                      : QUANTITY_TIME;
 }
 
 double scenario_metric_value(const struct scenario_metric *m, int64_t quantity)
