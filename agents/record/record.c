@@ -101,11 +101,15 @@ const struct record_schema record_schemas[RECORD_KINDS] = {
                       {"time_ns", "packets", "overflow_drops", "early_drops", "marks",
                        "wait_p50_ns", "wait_p95_ns", "wait_p99_ns", "wait_max_ns"}},
     [RECORD_CAPACITY] = {"capacity",
-                         "the testbed changed the bottleneck's rate, both directions alike; "
-                         "queue_bytes is the limit set with it, begin_ns and end_ns are before and "
-                         "after the change, which was due at time_ns",
+                         "the testbed changed the bottleneck's rate, in both directions unless the "
+                         "way back has its own; queue_bytes is the limit set with it, begin_ns and "
+                         "end_ns are before and after the change, which was due at time_ns",
                          0,
                          {"time_ns", "rate_bps", "queue_bytes", "begin_ns", "end_ns"}},
+    [RECORD_CAPACITY_BACK] = {"capacity_back",
+                              "the same of the rate from receiver to sender, where it has its own",
+                              0,
+                              {"time_ns", "rate_bps", "queue_bytes", "begin_ns", "end_ns"}},
     [RECORD_PLAY] = {"play",
                      "a play of a music player is over (outcome: 0 heard to its end, 1 skipped, 2 "
                      "failed, 3 cut by the end of the run; reason: 0 none, 1 timeout, 2 no "

@@ -3,6 +3,7 @@
 
 #include "agents/base/err.h"
 #include "testbed/run/run_path.h"
+#include "testbed/scenario/scenario_flows.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -17,12 +18,15 @@ void certify_asked(struct probe_path out[CERTIFICATE_DIRECTIONS], const struct s
                    int64_t burst_bytes)
 {
     for (int i = 0; i < CERTIFICATE_DIRECTIONS; i++) {
+        bool forward = i == CERTIFICATE_FORWARD;
         struct impair_config impair =
-            run_path_impair(s, i == CERTIFICATE_FORWARD ? TOPOLOGY_FORWARD : TOPOLOGY_BACKWARD);
+            run_path_impair(s, forward ? TOPOLOGY_FORWARD : TOPOLOGY_BACKWARD);
+        bps_t rate = scenario_rate_of(s, forward ? SCENARIO_FORWARD : SCENARIO_BACKWARD);
 
-        out[i] = (struct probe_path){.rate = s->path_rate,
-                                     .burst_bytes = burst_bytes,
-                                     .queue_bytes = scenario_queue_bytes(s),
+        out[i] = (struct probe_path){.rate = rate,
+                                     .burst_bytes = rate == s->path_rate ? burst_bytes
+                                                                         : link_burst_bytes(rate),
+                                     .queue_bytes = scenario_queue_bytes_at(s, rate),
                                      .delay_min = impair_delay_min(&impair),
                                      .delay_max = impair_delay_max(&impair),
                                      .loss = impair_mean_loss(&impair)};

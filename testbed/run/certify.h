@@ -13,7 +13,8 @@
 /* A busy host may spoil a certificate, which says nothing of the link: it is made anew. */
 #define CERTIFY_ATTEMPTS 5
 
-/* What a scenario asks of both directions at its beginning. */
+/* What a scenario asks of both directions at its beginning; burst_bytes is the bucket's at
+ * path.rate. */
 void certify_asked(struct probe_path out[CERTIFICATE_DIRECTIONS], const struct scenario *s,
                    int64_t burst_bytes);
 /* How long all attempts in real time may take, with the set-up around them. */

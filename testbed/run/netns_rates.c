@@ -17,7 +17,7 @@
 void netns_rates_start(struct netns_rates *r, const struct scenario *s, ns_t start)
 {
     *r = (struct netns_rates){.running = true, .start = start};
-    run_rates_init(&r->rates, s);
+    run_rates_init(&r->rates, s, SCENARIO_FORWARD);
     rate_cursor_init(&r->cursor, &r->rates.schedule);
     if (netns_rates_next(r) != NS_NEVER) {
         (void)realtime_schedule(PRIORITY);

@@ -2,6 +2,7 @@
 #include "testbed/run/run_bounds.h"
 
 #include "testbed/run/run_path.h"
+#include "testbed/scenario/scenario_flows.h"
 #include "testbed/topology/shape.h"
 
 #define EVENTS_BASE UINT64_C(1000000)
@@ -15,6 +16,44 @@ ns_t run_bounds_end(const struct scenario *s)
     return s->duration != NS_NEVER ? s->duration : ns_add(s->time_limit, s->linger);
 }
 
+/* What further bottlenecks and delays of single calls add at most. */
+static ns_t beyond(const struct scenario *s)
+{
+    ns_t extra = 0, further = 0;
+
+    for (size_t n = 0; n < SCENARIO_CALL_COUNT_MAX; n++) {
+        if (scenario_has_call(s, n)) {
+            extra = ns_max(extra, scenario_call_extra_delay(s, n));
+        }
+    }
+    for (size_t i = 1; i < scenario_segment_count(s); i++) {
+        const struct scenario_segment *g = &s->segments[i - 1];
+        const struct shape_path path = {
+            .rate = g->rate,
+            .queue_bytes = g->queue.bytes ? g->queue.bytes : rate_bytes(g->rate, g->queue.time)};
+
+        further = ns_add(further, ns_add(shape_queue_bound(&path), g->delay));
+    }
+    return ns_add(extra, further);
+}
+
+/* Flows that take events of their own. */
+static uint64_t flows(const struct scenario *s)
+{
+    uint64_t n = (uint64_t)s->short_tcp.flows;
+
+    for (size_t i = 0; i < SCENARIO_CALL_COUNT_MAX; i++) {
+        n += scenario_has_call(s, i);
+    }
+    for (size_t i = 0; i < SCENARIO_TCP_MAX; i++) {
+        n += s->tcp[i].control != SCENARIO_CONTROL_NONE;
+    }
+    for (size_t i = 0; i < SCENARIO_UDP_MAX; i++) {
+        n += scenario_udp_there(&s->udp[i]);
+    }
+    return n;
+}
+
 ns_t run_bounds_path(const struct scenario *s)
 {
     /* A queue filled at the highest rate may have to drain at the lowest. */
@@ -22,12 +61,13 @@ ns_t run_bounds_path(const struct scenario *s)
                                     .queue_bytes =
                                         scenario_queue_bytes_at(s, scenario_rate_max(s))};
 
-    return ns_add(shape_queue_bound(&path), run_path_delay_max(s));
+    return ns_add(ns_add(shape_queue_bound(&path), run_path_delay_max(s)), beyond(s));
 }
 
 uint64_t run_bounds_events(const struct scenario *s, ns_t length)
 {
     uint64_t seconds = (uint64_t)(length / NS_PER_S) + 1;
 
-    return EVENTS_BASE + seconds * (EVENTS_PER_S + (uint64_t)scenario_rate_max(s) / BITS_PER_EVENT);
+    return EVENTS_BASE +
+           flows(s) * seconds * (EVENTS_PER_S + (uint64_t)scenario_rate_max(s) / BITS_PER_EVENT);
 }

@@ -165,13 +165,15 @@ struct agent_config scenario_udp_config(const struct scenario *s, enum scenario_
 
 /* ---- rates ---- */
 
+bool scenario_back_rate_is_own(const struct scenario *s)
+{
+    return s->back_rates.rate > 0 && scenario_rates_given(&s->back_rates);
+}
+
 static const struct scenario_rates *rates_of(const struct scenario *s, enum scenario_direction d)
 {
-    const struct scenario_rates *back = &s->back_rates;
-
-    return d == SCENARIO_BACKWARD && back->rate > 0 && scenario_rates_given(back)
-               ? back
-               : &s->path_rates_forward;
+    return d == SCENARIO_BACKWARD && scenario_back_rate_is_own(s) ? &s->back_rates
+                                                                  : &s->path_rates_forward;
 }
 
 struct rate_schedule scenario_rate_schedule_of(const struct scenario *s, enum scenario_direction d,

@@ -48,6 +48,8 @@ const char *scenario_control_name(int64_t control);
 struct agent_config scenario_udp_config(const struct scenario *s, enum scenario_direction d,
                                         int64_t role);
 
+/* Whether the way back has a rate of its own (path.back.rate). */
+bool scenario_back_rate_is_own(const struct scenario *s);
 /* The rate of one direction of the first bottleneck over time; a constant rate is one step, for
  * which *one is the room. */
 struct rate_schedule scenario_rate_schedule_of(const struct scenario *s, enum scenario_direction d,

@@ -28,6 +28,7 @@ struct host {
     struct source source; /* first */
     struct sim_host cfg;
     struct route routes[SIM_HOSTS_MAX]; /* by receiving host */
+    struct host *latest;                /* where its latest datagram went: most have one peer */
     bool done;
     bool due; /* to be polled when sim_run begins: new, or told to stop */
     uint64_t events;
@@ -240,8 +241,11 @@ static int forward(struct sim *s, struct packet *p)
     return schedule(s, &hop->source, link_next(hop->link));
 }
 
-static struct host *host_of(struct sim *s, const struct addr *a)
+static struct host *host_of(struct sim *s, const struct host *from, const struct addr *a)
 {
+    if (from->latest && addr_equal(&from->latest->cfg.addr, a)) {
+        return from->latest;
+    }
     for (size_t i = 0; i < s->host_count; i++) {
         if (addr_equal(&s->hosts[i].cfg.addr, a)) {
             return &s->hosts[i];
@@ -254,13 +258,14 @@ static struct host *host_of(struct sim *s, const struct addr *a)
 static int transmit(struct sim *s, struct host *h, struct packet *p)
 {
     int rc = tap(s, h, &p->dgram, h->cfg.ttl_out);
-    struct host *to = host_of(s, &p->dgram.to);
+    struct host *to = host_of(s, h, &p->dgram.to);
 
     if (rc || !to || !h->routes[to - s->hosts].n) {
         s->counters.unroutable += !rc;
         packet_put(s, p);
         return rc;
     }
+    h->latest = to;
     p->to = to;
     p->route = &h->routes[to - s->hosts];
     p->hop = 0;
@@ -271,22 +276,38 @@ static int transmit(struct sim *s, struct host *h, struct packet *p)
 
 /* ---- agents ---- */
 
-static bool all_done(const struct sim *s)
+/* Whether all are done: of those in the background, or of the others. */
+static bool all_done(const struct sim *s, bool background)
 {
     for (size_t i = 0; i < s->host_count; i++) {
-        if (!s->hosts[i].done) {
+        if (s->hosts[i].cfg.background == background && !s->hosts[i].done) {
             return false;
         }
     }
     return true;
 }
 
-static void set_done(struct sim *s, struct host *h)
+/* Tells a host to stop and has it polled at once. */
+static int stop(struct sim *s, struct host *h)
 {
+    agent_stop(h->cfg.agent, s->now);
+    h->due = true;
+    return schedule(s, &h->source, s->now);
+}
+
+static int set_done(struct sim *s, struct host *h)
+{
+    int rc = 0;
+
     h->done = true;
-    if (all_done(s)) {
-        s->done_time = s->now;
+    if (s->done_time != NS_NEVER || !all_done(s, false)) {
+        return 0;
     }
+    s->done_time = s->now;
+    for (size_t i = 0; i < s->host_count && !rc; i++) {
+        rc = s->hosts[i].done ? 0 : stop(s, &s->hosts[i]);
+    }
+    return rc;
 }
 
 static void new_instant(struct sim *s, struct host *h)
@@ -340,8 +361,7 @@ static int drive(struct sim *s, struct host *h, bool failed)
         return rc;
     }
     if (failed || agent_done(h->cfg.agent)) {
-        set_done(s, h);
-        return 0;
+        return set_done(s, h);
     }
     return schedule(s, &h->source, agent_deadline(h->cfg.agent));
 }
@@ -350,6 +370,10 @@ static int expire(struct sim *s, struct host *h)
 {
     if (h->done) {
         return 0;
+    }
+    if (h->due) { /* told to stop */
+        h->due = false;
+        return drive(s, h, false);
     }
     if (agent_deadline(h->cfg.agent) > s->now) {
         return schedule(s, &h->source, agent_deadline(h->cfg.agent));
@@ -426,7 +450,7 @@ static int poll_due(struct sim *s)
 
 static bool ended(const struct sim *s)
 {
-    return s->done_time != NS_NEVER && links_empty(s);
+    return s->done_time != NS_NEVER && all_done(s, true) && links_empty(s);
 }
 
 static int step(struct sim *s)
@@ -466,7 +490,7 @@ ns_t sim_now(const struct sim *s)
 
 bool sim_all_done(const struct sim *s)
 {
-    return s->done_time != NS_NEVER;
+    return s->done_time != NS_NEVER && all_done(s, true);
 }
 
 ns_t sim_done_time(const struct sim *s)

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SIM_HOSTS_MAX 16
+#define SIM_HOSTS_MAX 96
 #define SIM_LINKS_MAX 32
 #define SIM_PATH_LINKS_MAX 8
 
@@ -38,8 +38,11 @@ struct sim_host {
     struct agent *agent;
     /* What a capture at this host's interface would see; NULL for none. TTLs as the host sends
      * them and as the routers of the path leave them. */
-    struct pcap_dump *tap;
+    struct pcap_dump *tap; /* several hosts may share one */
     uint8_t ttl_out, ttl_in;
+    /* It is there for the others: told to stop once all of them are done, if it is not done then.
+     */
+    bool background;
 };
 
 struct sim_counters {
@@ -75,8 +78,9 @@ int sim_add_path(struct sim *s, int from, int to, const int *links, size_t n);
 int sim_run(struct sim *s, ns_t end, char *message, size_t len);
 /* Virtual time: of the last event, or the end of the last sim_run that reached it. */
 ns_t sim_now(const struct sim *s);
+/* Whether every agent is done. */
 bool sim_all_done(const struct sim *s);
-/* When the last agent became done; NS_NEVER while one is not. */
+/* When the last agent became done, but for those in the background; NS_NEVER while one is not. */
 ns_t sim_done_time(const struct sim *s);
 /* Asks every agent that is not done for an orderly end; the next sim_run lets them have it. */
 void sim_stop_agents(struct sim *s);

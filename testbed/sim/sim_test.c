@@ -215,8 +215,8 @@ static void world_init(struct world *w, uint64_t seed, bps_t rate, int bursts, i
 
 static void world_connect(struct world *w, struct pcap_dump *tap0, struct pcap_dump *tap1)
 {
-    struct sim_host hosts[] = {{"sender", w->sender.local, &w->sender.base, tap0, 64, 62},
-                               {"receiver", w->echo.local, &w->echo.base, tap1, 64, 62}};
+    struct sim_host hosts[] = {{"sender", w->sender.local, &w->sender.base, tap0, 64, 62, false},
+                               {"receiver", w->echo.local, &w->echo.base, tap1, 64, 62, false}};
 
     for (int i = 0; i < 2; i++) {
         int link = sim_add_link(w->sim, i ? w->backward : w->forward);
@@ -330,8 +330,8 @@ static void paths_share_links(void **state)
     other.bursts = other.per_burst = 1;
     other.interval = MS;
     other.next = 0;
-    int host =
-        sim_add_host(w.sim, &(struct sim_host){"other", other.local, &other.base, NULL, 64, 62});
+    int host = sim_add_host(
+        w.sim, &(struct sim_host){"other", other.local, &other.base, NULL, 64, 62, false});
     int hop = sim_add_link(w.sim, access), path[] = {hop, 0};
     assert_int_equal(sim_add_path(w.sim, host, w.hosts[1], path, 2), 0);
     assert_int_equal(sim_add_path(w.sim, w.hosts[0], w.hosts[1], path, 2), 0);
@@ -367,6 +367,57 @@ static void runs_until_done_and_drained(void **state)
     assert_int_equal(c.in_packets, 3);
     assert_int_equal(c.out_packets, 3);
     assert_int_equal(w.echo.arrivals, 2);
+    world_fini(&w);
+}
+
+/* An agent in the background is told to stop when the others are done, and at once. */
+static void background_ends_with_the_others(void **state)
+{
+    struct world w;
+    struct toy other;
+
+    (void)state;
+    world_init(&w, 1, 10 * MBIT, 3, 1);
+    world_connect(&w, NULL, NULL);
+    other = make_toy(&w, 3, 2);
+    assert_int_equal(sim_add_host(w.sim, &(struct sim_host){.name = "other",
+                                                            .addr = other.local,
+                                                            .agent = &other.base,
+                                                            .background = true}),
+                     2);
+    other.interval = NS_PER_S; /* sends nothing, ends by itself never */
+    assert_int_equal(world_run(&w, 45 * MS), 0);
+    assert_false(other.stopped);
+    sim_stop_agents(w.sim);
+    assert_int_equal(world_run(&w, NS_PER_S), 0);
+    assert_true(other.stopped);
+    assert_true(sim_all_done(w.sim));
+    assert_int_equal(sim_done_time(w.sim), 45 * MS);
+    world_fini(&w);
+
+    world_init(&w, 1, 10 * MBIT, 3, 1);
+    w.sender.habit = HABIT_FAIL; /* done at 20 ms */
+    world_connect(&w, NULL, NULL);
+    sim_free(w.sim);
+    assert_int_equal(sim_new(&w.sim, 1000000), 0);
+    other = make_toy(&w, 3, 2);
+    other.interval = NS_PER_S;
+    for (int i = 0; i < 2; i++) {
+        struct toy *t = i ? &other : &w.sender;
+        int link = sim_add_link(w.sim, i ? w.backward : w.forward);
+
+        assert_int_equal(sim_add_host(w.sim, &(struct sim_host){.name = "toy",
+                                                                .addr = t->local,
+                                                                .agent = &t->base,
+                                                                .background = i == 1}),
+                         i);
+        assert_int_equal(link, i);
+    }
+    assert_int_equal(world_run(&w, NS_PER_S), 0);
+    assert_true(other.stopped);
+    assert_true(sim_all_done(w.sim));
+    assert_int_equal(sim_done_time(w.sim), 20 * MS);
+    assert_int_equal(sim_now(w.sim), 20 * MS);
     world_fini(&w);
 }
 
@@ -589,6 +640,7 @@ int main(void)
         cmocka_unit_test(paths_share_links),
         cmocka_unit_test(runs_until_done_and_drained),
         cmocka_unit_test(failed_agent_is_done),
+        cmocka_unit_test(background_ends_with_the_others),
         cmocka_unit_test(bugs_do_not_loop_for_ever),
         cmocka_unit_test(strays_are_counted),
         cmocka_unit_test(refuses_bad_paths),
