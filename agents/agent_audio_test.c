@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Audio beside video and data, end to end over a small bottleneck in virtual time: it arrives,
- * waits for nobody, and what it takes is taken from the video. */
+ * waits for nobody, what it takes is taken from the video, and it goes on while the video pauses.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,6 +13,8 @@
 
 #define END (12 * NS_PER_S)
 #define PACKETS_MAX 1024
+#define PAUSE (5 * NS_PER_S)
+#define RESUME (9 * NS_PER_S)
 
 struct call {
     int64_t sent, received, seq_first;
@@ -158,12 +161,66 @@ static void test_taken_from_video(void **state)
     }
 }
 
+struct pause {
+    struct call call; /* first */
+    int64_t paused_frames, resumed_frames, probes;
+    bps_t at_pause, at_resume, highest;
+};
+
+static void pause_row(void *ctx, enum record_kind kind, const int64_t *v)
+{
+    struct pause *p = ctx;
+
+    sender_row(ctx, kind, v);
+    if (kind == RECORD_FRAME_SENT) {
+        p->paused_frames += v[0] >= PAUSE && v[0] < RESUME;
+        p->resumed_frames += v[0] >= RESUME;
+        assert_true(v[0] != RESUME || v[5]);
+    } else if (kind == RECORD_RATE && v[0] < PAUSE) {
+        p->at_pause = v[1];
+    } else if (kind == RECORD_RATE && v[0] < RESUME) {
+        p->highest = v[1] > p->highest ? v[1] : p->highest;
+        p->at_resume = v[1];
+        p->probes += v[14] != RECORD_NONE;
+    }
+}
+
+/* The video pauses and comes back, audio goes on; the estimate stays, and nothing is probed for. */
+static void test_pause(void **state)
+{
+    (void)state;
+    for (int64_t stack = AGENT_STACK_QUIC; stack <= AGENT_STACK_WEBRTC; stack++) {
+        struct agent_config cfg = config(stack, AGENT_PRESET_LIBWEBRTC);
+        struct pause p = {.paused_frames = 0};
+        struct pair n;
+
+        cfg.media_pause = PAUSE;
+        cfg.media_resume = RESUME;
+        pair_init(&n, &cfg, 3);
+        n.rate = 2000000;
+        n.seen[SENDER].row = pause_row;
+        n.seen[RECEIVER].row = receiver_row;
+        n.seen[SENDER].row_ctx = n.seen[RECEIVER].row_ctx = &p;
+        pair_run(&n, END + 5 * NS_PER_S);
+        assert_null(agent_error(n.agent[SENDER]));
+        pair_fini(&n);
+        assert_int_equal(p.paused_frames, 0);
+        assert_true(p.resumed_frames > 80);
+        assert_true(p.call.received > 50 * 11);
+        assert_int_equal(p.probes, 0);
+        assert_true(p.highest <= p.at_pause + p.at_pause / 20);
+        assert_true(p.at_resume > p.at_pause / 2);
+        assert_int_equal(pair_counter(&n.seen[RECEIVER], "media-freezes"), 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_arrives),
         cmocka_unit_test(test_beside_data),
         cmocka_unit_test(test_taken_from_video),
+        cmocka_unit_test(test_pause),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,10 +30,17 @@ struct encoder_config agent_media_encoder(const struct agent_config *cfg,
                                    .key_interval = cfg->key_interval,
                                    .overshoot_ppm = cfg->overshoot_ppm,
                                    .overshoot_time = cfg->overshoot_time,
+                                   .pause = cfg->media_pause,
+                                   .resume = cfg->media_resume,
                                    .trace = env->trace,
                                    .seed = env->seed,
                                    .start = ns_max(cfg->media_start, now),
                                    .stop = cfg->media_stop};
+}
+
+bool agent_media_paused(const struct agent_config *cfg, ns_t now)
+{
+    return now >= cfg->media_pause && now < cfg->media_resume;
 }
 
 struct audio_source_config agent_media_audio(const struct agent_config *cfg,

@@ -16,6 +16,8 @@
 /* The encoder as configured; its first frame comes no earlier than now. */
 struct encoder_config agent_media_encoder(const struct agent_config *cfg,
                                           const struct agent_env *env, ns_t now);
+/* Is the video paused at now? */
+bool agent_media_paused(const struct agent_config *cfg, ns_t now);
 /* The audio as configured, none without a media flow; its first packet comes no earlier than now.
  */
 struct audio_source_config agent_media_audio(const struct agent_config *cfg,

@@ -57,6 +57,16 @@ void cc_demand(struct cc *c, ns_t now)
     c->ops->demand(c, now);
 }
 
+void cc_pause(struct cc *c, bool paused, ns_t now)
+{
+    if (c->ops->pause) {
+        c->ops->pause(c, paused);
+    }
+    if (!paused) {
+        cc_demand(c, now);
+    }
+}
+
 bool cc_probe(struct cc *c, struct cc_probe *out, ns_t now)
 {
     return c->ops->probe(c, out, now);

@@ -76,6 +76,10 @@ bps_t cc_target(const struct cc *c);
  * limits rises, and only while application-limited; a data flow beside the media is outside its
  * world. */
 void cc_demand(struct cc *c, ns_t now);
+/* The source pauses, or goes on. While it pauses nothing is probed for, since nothing is wanted,
+ * and the estimate grows no further than what it is used for allows; when it goes on that is a
+ * demand (cc_demand). */
+void cc_pause(struct cc *c, bool paused, ns_t now);
 /* The next probe to send now, if there is one; each is handed out once. The first call also starts
  * the initial probing: call it once packets can be sent, and only when no cluster is in progress.
  */

@@ -401,6 +401,11 @@ static void demand(struct cc *c, ns_t now)
     probe_controller_demand(&((struct muxbed *)c)->probes, now);
 }
 
+static void source_pause(struct cc *c, bool paused)
+{
+    probe_controller_pause(&((struct muxbed *)c)->probes, paused);
+}
+
 static bool probe(struct cc *c, struct cc_probe *out, ns_t now)
 {
     struct muxbed *m = (struct muxbed *)c;
@@ -446,6 +451,7 @@ static const struct cc_ops ops = {
     .on_feedback = on_feedback,
     .target = target,
     .demand = demand,
+    .pause = source_pause,
     .probe = probe,
     .deadline = deadline,
     .expire = expire,

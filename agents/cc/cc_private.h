@@ -13,6 +13,7 @@ struct cc_ops {
                         ns_t now);
     bps_t (*target)(const struct cc *c);
     void (*demand)(struct cc *c, ns_t now);
+    void (*pause)(struct cc *c, bool paused); /* NULL: a controller that does not probe */
     bool (*probe)(struct cc *c, struct cc_probe *out, ns_t now);
     ns_t (*deadline)(const struct cc *c);
     void (*expire)(struct cc *c, ns_t now);

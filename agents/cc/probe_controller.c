@@ -61,7 +61,7 @@ static void initiate(struct probe_controller *p, const double *rates, size_t n, 
 {
     double most = (double)p->max_rate, last = 0;
 
-    if (p->limit == PROBE_LIMIT_DELAY || p->limit == PROBE_LIMIT_LOSS) {
+    if (p->paused || p->limit == PROBE_LIMIT_DELAY || p->limit == PROBE_LIMIT_LOSS) {
         return;
     }
     if (p->limit == PROBE_LIMIT_GROWING) {
@@ -136,6 +136,14 @@ static void serve_demand(struct probe_controller *p, ns_t now)
     } else if (p->limit == PROBE_LIMIT_NONE || p->limit == PROBE_LIMIT_GROWING) {
         p->demanded = NS_NEVER;
         initiate(p, (double[]){DEMAND_SCALE * (double)p->estimate}, 1, true, now);
+    }
+}
+
+void probe_controller_pause(struct probe_controller *p, bool paused)
+{
+    p->paused = paused;
+    if (paused) {
+        p->queued = 0;
     }
 }
 

@@ -34,6 +34,7 @@ struct probe_controller {
     bps_t before_drop;         /* ... and the estimate before it */
     ns_t drop_probed;
     ns_t demanded; /* NS_NEVER: no demand waits */
+    bool paused;
     int32_t next_id;
     struct {
         struct cc_probe probe;
@@ -55,6 +56,8 @@ void probe_controller_recovered(struct probe_controller *p, ns_t now);
 /* The application wants more than it did: probes at twice the estimate, at once or as soon as
  * nothing forbids it within a second. */
 void probe_controller_demand(struct probe_controller *p, ns_t now);
+/* While paused nothing is probed for, and what waits to be sent is forgotten. */
+void probe_controller_pause(struct probe_controller *p, bool paused);
 /* Regular work; call it a few dozen times a second. */
 void probe_controller_expire(struct probe_controller *p, ns_t now);
 /* The next cluster to send, each once; those not asked for within 5 s are dropped. */

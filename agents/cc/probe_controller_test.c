@@ -176,6 +176,23 @@ static void a_cluster_nobody_asks_for_is_dropped(void **state)
     assert_int_equal(p.queued, 0);
 }
 
+static void nothing_is_probed_in_a_pause(void **state)
+{
+    (void)state;
+    settle(MBIT);
+    probe_controller_demand(&p, 3 * S);
+    probe_controller_pause(&p, true);
+    assert_int_equal(next(3 * S), 0); /* not even what waited */
+    probe_controller_app_limited(&p, 3 * S, 3 * S);
+    for (ns_t t = 3 * S; t < 20 * S; t += S / 10) {
+        probe_controller_expire(&p, t);
+        assert_int_equal(next(t), 0);
+    }
+    probe_controller_pause(&p, false);
+    probe_controller_demand(&p, 20 * S);
+    assert_int_equal(next(20 * S), 2 * MBIT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -188,6 +205,7 @@ int main(void)
         cmocka_unit_test_setup(a_large_drop_of_a_limited_source_is_checked_once, setup),
         cmocka_unit_test_setup(a_demand_is_probed_as_soon_as_it_may, setup),
         cmocka_unit_test_setup(a_cluster_nobody_asks_for_is_dropped, setup),
+        cmocka_unit_test_setup(nothing_is_probed_in_a_pause, setup),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,6 +32,7 @@ struct encoder {
     struct prng prng;
     int64_t number;
     ns_t due;
+    ns_t paused; /* how long a pause has put off what follows */
     bps_t rate;
     bool pending; /* a request waits for the reaction latency to pass */
     bps_t pending_rate;
@@ -75,6 +76,19 @@ static bool keys_are_periodic(const struct encoder *e)
     return e->cfg.key_interval > 0 && e->cfg.key_interval < NS_NEVER;
 }
 
+/* A frame that would fall into the pause is the first after it, and a key frame: nobody knows what
+ * the receiver still has. */
+static void skip_pause(struct encoder *e)
+{
+    if (e->due < e->cfg.pause || e->due >= e->cfg.resume) {
+        return;
+    }
+    e->paused += e->cfg.resume - e->due;
+    e->due = e->cfg.resume;
+    e->key_wanted = true;
+    e->since_key = TRANSIENT_FRAMES;
+}
+
 int encoder_new(struct encoder **out, const struct encoder_config *cfg)
 {
     struct encoder *e;
@@ -95,6 +109,7 @@ int encoder_new(struct encoder **out, const struct encoder_config *cfg)
     e->key_due = NS_NEVER;
     e->since_key = TRANSIENT_FRAMES;
     prng_init(&e->prng, cfg->seed, "encoder");
+    skip_pause(e);
     *out = e;
     return 0;
 }
@@ -240,7 +255,7 @@ static ns_t exact_due(const struct encoder *e, int64_t n)
 {
     int64_t fps = e->cfg.fps;
 
-    return ns_add(e->cfg.start, n / fps * NS_PER_S + n % fps * NS_PER_S / fps);
+    return ns_add(e->cfg.start + e->paused, n / fps * NS_PER_S + n % fps * NS_PER_S / fps);
 }
 
 static void encode_statistical(struct encoder *e, struct encoder_frame *f)
@@ -316,5 +331,6 @@ bool encoder_next(struct encoder *e, struct encoder_frame *out, ns_t now)
     }
     e->since_key++;
     e->number++;
+    skip_pause(e);
     return true;
 }

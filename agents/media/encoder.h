@@ -46,6 +46,7 @@ struct encoder_config {
      * rate transition downwards; NS_NEVER: always. */
     int64_t overshoot_ppm;
     ns_t overshoot_time;
+    ns_t pause, resume; /* no frame in [pause, resume), a key frame then; equal: none */
     const struct frame_trace *trace; /* trace mode: outlives the encoder; its fps must be fps */
     uint64_t seed;
     ns_t start, stop; /* frames are captured in [start, stop) */

@@ -255,6 +255,41 @@ static void limits_may_change(void **state)
     encoder_free(e);
 }
 
+static void a_pause_has_no_frames_and_a_key_frame_behind_it(void **state)
+{
+    static const enum encoder_mode modes[] = {ENCODER_STATISTICAL, ENCODER_CONSTANT};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct encoder_config c = config(modes[i], MBIT);
+        struct encoder *e;
+        struct encoder_frame f = {.captured = 0}, before = f;
+
+        c.pause = 2 * NS_PER_S;
+        c.resume = 5 * NS_PER_S;
+        e = make(&c);
+        while (f.captured < c.pause) {
+            before = f;
+            f = next(e);
+        }
+        assert_true(c.pause - before.captured < NS_PER_S / 15);
+        assert_int_equal(f.captured, c.resume);
+        assert_int_equal(f.number, before.number + 1);
+        assert_true(f.key);
+        f = next(e);
+        assert_false(f.key);
+        assert_true(f.captured - c.resume < NS_PER_S / 15);
+        encoder_free(e);
+
+        c.resume = NS_NEVER;
+        e = make(&c);
+        while (encoder_deadline(e) != NS_NEVER) {
+            assert_true(next(e).captured < c.pause);
+        }
+        encoder_free(e);
+    }
+}
+
 static void impossible_configurations_are_refused(void **state)
 {
     struct encoder_config bad[4];
@@ -284,6 +319,7 @@ int main(void)
         cmocka_unit_test(overshoot_is_constant_if_it_does_not_end),
         cmocka_unit_test(overshoot_follows_drops_for_its_time),
         cmocka_unit_test(limits_may_change),
+        cmocka_unit_test(a_pause_has_no_frames_and_a_key_frame_behind_it),
         cmocka_unit_test(impossible_configurations_are_refused),
     };
 

@@ -22,6 +22,11 @@
 /* Version 2, nothing before the payload but the header: as the packetizer makes them. */
 #define RTP_PLAIN_FIRST_BYTE 0x80
 
+/* A source that makes no frame for so long has paused: no freeze. */
+#define PAUSE_MIN (2 * NS_PER_S)
+#define PAUSE_FRAMES_MAX 1000
+#define PAUSE_INTERVAL_UNKNOWN NS_PER_S
+
 #define FREEZE_WINDOW 30
 #define FREEZE_SAMPLES_MIN 5
 #define FREEZE_FACTOR 3
@@ -51,7 +56,9 @@ struct playout {
     ns_t best_transit; /* smallest completion time minus capture time, on the two clocks */
     ns_t deadline;
 
-    bool rendered;
+    bool rendered, paused; /* paused: the source has since the last frame played */
+    int64_t last_number;   /* of the frame played or given up last, and when it was captured */
+    ns_t last_captured;
     ns_t last_rendered, last_given_up; /* the latter by its due time */
     ns_t durations[FREEZE_WINDOW], duration_sum;
     size_t duration_count, duration_at;
@@ -131,13 +138,34 @@ static void judge_duration(struct playout *p, ns_t duration, ns_t end)
     }
 }
 
+/* Did the source itself stand still before this frame? Its number says how many frames there were
+ * since the last one, its time stamp how long that took. */
+static bool source_paused(const struct playout *p, const struct frame *f)
+{
+    ns_t interval =
+        p->duration_count ? p->duration_sum / (ns_t)p->duration_count : PAUSE_INTERVAL_UNKNOWN;
+    ns_t passed = capture_time(f->rtp_timestamp) - p->last_captured;
+    int64_t frames = f->number - p->last_number;
+
+    return frames < PAUSE_FRAMES_MAX && passed - frames * interval >= PAUSE_MIN;
+}
+
+/* A frame is about to be played or given up. */
+static void note(struct playout *p, const struct frame *f)
+{
+    p->paused |= p->rendered && source_paused(p, f);
+    p->last_number = f->number;
+    p->last_captured = capture_time(f->rtp_timestamp);
+}
+
 static void render(struct playout *p, ns_t time)
 {
     time = p->rendered ? ns_max(time, p->last_rendered) : time;
-    if (p->rendered) {
+    if (p->rendered && !p->paused) {
         judge_duration(p, time - p->last_rendered, time);
     }
     p->rendered = true;
+    p->paused = false;
     p->last_rendered = time;
 }
 
@@ -157,6 +185,7 @@ static void give_up_before(struct playout *p, int64_t number, ns_t now)
         struct frame *f = frame_slot(p, n);
         if (f->used) {
             record_frame(p, f, false, now);
+            note(p, f);
             if (p->transit_known) {
                 p->last_given_up = ns_max(p->last_given_up, due_time(p, f));
             }
@@ -170,6 +199,7 @@ static void give_up_before(struct playout *p, int64_t number, ns_t now)
 static void play(struct playout *p, struct frame *f, ns_t time, ns_t now)
 {
     give_up_before(p, f->number, now);
+    note(p, f);
     render(p, time);
     f->used = false;
     p->next = f->number + 1;

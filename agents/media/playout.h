@@ -13,8 +13,9 @@
  * A freeze is an interval between two played frames of at least max(3 x mean, mean + 150 ms), the
  * mean being that of up to 30 intervals with this one and at least 5: the rule of freezeCount in
  * WebRTC's getStats, as libwebrtc has it. Its length is the whole interval and its time the end of
- * it. A stall that lasts until playout_finish counts up to the last frame of which at least a
- * packet came.
+ * it. An interval in which the source itself made no frame for 2 s is a pause, not a freeze. A
+ * stall that lasts until playout_finish counts up to the last frame of which at least a packet
+ * came.
  *
  * Memory is bounded whatever arrives: 1024 frames, beyond which the oldest is played early or given
  * up. Packets that contradict their frame, or come from a second source, are malformed. */

@@ -342,6 +342,32 @@ static void a_stall_is_a_freeze(void **state)
     assert_int_equal(r[0], captured(44) + OWD + DELAY);
 }
 
+/* Frame 40 is the first after a pause of 10 s; lost: it is not the first that arrives. */
+static void a_pause_of_the_source_is_no_freeze(void **state)
+{
+    (void)state;
+    for (int lost = 0; lost < 2; lost++) {
+        struct playout_counters c;
+        struct bench b;
+
+        bench_init(&b);
+        for (int64_t f = 0; f < 90; f++) {
+            ns_t pause = f < 40 ? 0 : 10 * NS_PER_S;
+
+            b.packetizer.timestamp_base += f == 40 ? 10 * PACKETIZER_CLOCK_HZ : 0;
+            if (f == 40 && lost) {
+                make_frame(&b, f);
+                deliver(&b, 0, captured(f) + pause + OWD);
+            } else {
+                deliver_frame(&b, f, captured(f) + pause + OWD);
+            }
+        }
+        c = end(&b, captured(90) + 10 * NS_PER_S);
+        assert_int_equal(c.frames_complete, 90 - lost);
+        assert_int_equal(c.freezes, 0);
+    }
+}
+
 static void a_short_stall_is_none(void **state)
 {
     struct playout_counters c;
@@ -615,6 +641,7 @@ int main(void)
         cmocka_unit_test(on_time_is_not_late),
         cmocka_unit_test(the_smallest_delay_seen_is_the_yardstick),
         cmocka_unit_test(a_stall_is_a_freeze),
+        cmocka_unit_test(a_pause_of_the_source_is_no_freeze),
         cmocka_unit_test(a_short_stall_is_none),
         cmocka_unit_test(the_mean_forgets),
         cmocka_unit_test(a_stall_to_the_end_counts_as_far_as_it_is_known),

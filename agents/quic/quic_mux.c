@@ -173,6 +173,21 @@ int quic_mux_datagram(struct quic_mux *m, const uint8_t *data, size_t len)
     return 0;
 }
 
+static void follow_pause(struct quic_mux *m, ns_t now)
+{
+    bool paused = m->has_media && agent_media_paused(m->cfg, now);
+
+    if (paused == m->paused) {
+        return;
+    }
+    m->paused = paused;
+    record_put_named(m->env->rec, RECORD_EVENT, "media-paused", now, paused);
+    if (m->cc) {
+        cc_pause(m->cc, paused, now);
+        quic_mux_rate_update(m, now);
+    }
+}
+
 static int run_flows(struct quic_mux *m, ns_t now)
 {
     ns_t first = ns_min(audio_deadline(m), media_deadline(m));
@@ -180,6 +195,9 @@ static int run_flows(struct quic_mux *m, ns_t now)
 
     if (!m->rate_started && ns_min(data_deadline(m), first) <= now) {
         rv = quic_mux_rate_start(m, now);
+    }
+    if (rv == 0 && m->rate_started) {
+        follow_pause(m, now);
     }
     if (audio_deadline(m) <= now) {
         audio_source_produce(&m->audio, now);

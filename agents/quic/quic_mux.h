@@ -51,6 +51,7 @@ struct quic_mux {
     struct quic_channels data;
     struct quic_rtcp rtcp;
     bool has_media, has_data; /* configured */
+    bool paused;              /* the video */
     bool running;             /* the handshake is done, the end has not begun */
     bool idle; /* the last write found nothing to send; what happens next may change that */
 

@@ -205,6 +205,17 @@ static int take_frame(struct webrtc_media_tx *m, struct encoder_frame *f, ns_t n
     return queue_frame(m, f, now);
 }
 
+static void follow_pause(struct webrtc_media_tx *m, ns_t now)
+{
+    bool paused = agent_media_paused(m->cfg, now);
+
+    if (paused != m->paused) {
+        m->paused = paused;
+        record_put_named(m->rec, RECORD_EVENT, "media-paused", now, paused);
+        cc_pause(m->cc, paused, now);
+    }
+}
+
 static ns_t encoder_due(const struct webrtc_media_tx *m)
 {
     return m->stopped ? NS_NEVER : encoder_deadline(m->encoder);
@@ -223,6 +234,9 @@ int webrtc_media_tx_expire(struct webrtc_media_tx *m, ns_t now)
     follow_steps(m, now);
     if (!m->cc && ns_min(encoder_due(m), audio_due(m)) <= now) {
         rv = webrtc_media_rate_start(m, now);
+    }
+    if (m->cc) {
+        follow_pause(m, now);
     }
     if (audio_due(m) <= now) {
         audio_source_produce(&m->audio, now);

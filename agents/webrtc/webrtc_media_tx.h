@@ -95,7 +95,7 @@ struct webrtc_media_tx {
     int64_t last_seq, last_timestamp;      /* of the newest packet sent, extended */
     ns_t last_sent;
 
-    bool started, stopped;
+    bool started, stopped, paused;
     uint64_t frames, skipped, offered, packets, bytes, dropped, resent, resend_unknown,
         resend_refused, padding, probe_packets;
     uint64_t nacks, plis, rtcp_malformed;
