@@ -32,6 +32,11 @@ ns_t aqm_target(const struct aqm_config *cfg)
     return cfg->target ? cfg->target : kinds[cfg->kind].target;
 }
 
+ns_t aqm_interval(const struct aqm_config *cfg)
+{
+    return cfg->interval ? cfg->interval : kinds[cfg->kind].interval;
+}
+
 int aqm_new(struct aqm **out, const struct aqm_config *cfg)
 {
     if (cfg->kind <= AQM_DROP_TAIL || cfg->kind >= AQM_KINDS || cfg->target < 0 ||
@@ -45,7 +50,7 @@ int aqm_new(struct aqm **out, const struct aqm_config *cfg)
     }
     q->cfg = *cfg;
     q->cfg.target = aqm_target(cfg);
-    q->cfg.interval = cfg->interval ? cfg->interval : kinds[cfg->kind].interval;
+    q->cfg.interval = aqm_interval(cfg);
     q->ops = kinds[cfg->kind].ops;
     q->limit = INT64_MAX;
     if (q->ops->init(q)) {
@@ -123,6 +128,16 @@ int64_t aqm_bytes(const struct aqm *q)
 size_t aqm_packets(const struct aqm *q)
 {
     return q->packets;
+}
+
+uint64_t aqm_drops(const struct aqm *q)
+{
+    uint64_t drops = 0;
+
+    for (int i = 0; i < AQM_QUEUES; i++) {
+        drops += q->tally[i].stats.overflow_drops + q->tally[i].stats.early_drops;
+    }
+    return drops;
 }
 
 void aqm_stats(const struct aqm *q, int queue, struct aqm_stats *out)

@@ -64,6 +64,7 @@ struct aqm;
 const char *aqm_kind_name(enum aqm_kind kind);
 /* The target that the configuration means: its own or the RFC's. */
 ns_t aqm_target(const struct aqm_config *cfg);
+ns_t aqm_interval(const struct aqm_config *cfg); /* likewise; 0: the discipline has none */
 /* kind is not drop-tail. Returns 0, ERR_CONFIG for what cannot be (a negative time, ecn without
  * mark), or ERR_NOMEM. */
 int aqm_new(struct aqm **out, const struct aqm_config *cfg);
@@ -83,6 +84,7 @@ const struct aqm_packet *aqm_held(const struct aqm *q);
 struct aqm_packet *aqm_take(struct aqm *q, ns_t now);
 int64_t aqm_bytes(const struct aqm *q); /* inside */
 size_t aqm_packets(const struct aqm *q);
+uint64_t aqm_drops(const struct aqm *q); /* of all kinds and queues */
 void aqm_stats(const struct aqm *q, int queue, struct aqm_stats *out);
 
 #endif

@@ -350,6 +350,62 @@ void link_change(struct link *l, bps_t rate, int64_t queue_bytes, ns_t now)
     advance(l, now);
 }
 
+/* Whatever waits leaves now, without a rate. */
+static void empty_queue(struct link *l, ns_t now)
+{
+    while (packets_count(&l->waiting)) {
+        depart(l, packets_take(&l->waiting), now);
+    }
+    l->backlog = 0;
+    while (l->aqm && aqm_head(l->aqm, now)) {
+        struct aqm_packet *p = aqm_take(l->aqm, now);
+
+        depart(l, (struct packets_entry){.packet = p->packet, .copy = p->copy, .bytes = p->bytes},
+               now);
+        free(p);
+    }
+}
+
+int link_restart(struct link *l, const struct link_config *cfg, ns_t now)
+{
+    struct link_config next = l->cfg;
+    struct aqm *aqm = NULL;
+    struct impair impair;
+
+    next.impair = cfg->impair;
+    next.aqm = cfg->aqm;
+    next.copy = cfg->impair.duplicate > 0 ? cfg->copy : NULL;
+    if ((cfg->impair.duplicate > 0 && !cfg->copy) || !config_ok(&next) ||
+        impair_init(&impair, &next.impair)) {
+        return ERR_CONFIG;
+    }
+    if (next.aqm.kind != AQM_DROP_TAIL) {
+        int rc = aqm_new(&aqm, &next.aqm);
+
+        if (rc) {
+            return rc;
+        }
+    }
+    advance(l, now);
+    empty_queue(l, now);
+    aqm_free(l->aqm);
+    l->aqm = aqm;
+    l->cfg = next;
+    l->impair = impair;
+    l->impair.origin = now;
+    tell_limit(l);
+    l->counters = (struct link_counters){.in_packets = packets_count(&l->under_way)};
+    for (size_t i = 0; i < packets_count(&l->under_way); i++) {
+        l->counters.in_bytes += (uint64_t)packets_at(&l->under_way, i)->bytes;
+    }
+    return 0;
+}
+
+void link_set_origin(struct link *l, ns_t origin)
+{
+    l->impair.origin = origin;
+}
+
 /* The bytes of the packet that waits for the shaper; -1: none does. */
 static int64_t head_bytes(const struct link *l)
 {
@@ -422,16 +478,14 @@ size_t link_packets(const struct link *l)
 
 void link_counters(const struct link *l, struct link_counters *out)
 {
-    struct aqm_stats s;
-
     *out = l->counters;
-    for (int i = 0; l->aqm && i < AQM_QUEUES; i++) {
-        aqm_stats(l->aqm, i, &s);
-        out->queue_drops += s.overflow_drops + s.early_drops;
-    }
+    out->queue_drops += l->aqm ? aqm_drops(l->aqm) : 0;
 }
 
 void link_queue(const struct link *l, int queue, struct aqm_stats *out)
 {
-    aqm_stats(l->aqm, queue, out);
+    *out = (struct aqm_stats){0};
+    if (l->aqm) {
+        aqm_stats(l->aqm, queue, out);
+    }
 }

@@ -70,6 +70,12 @@ int link_send(struct link *l, void *packet, int64_t bytes, ns_t now);
 /* From now on another rate and queue limit, as a step of a schedule; not for links that have one.
  */
 void link_change(struct link *l, bps_t rate, int64_t queue_bytes, ns_t now);
+/* The impairments, discipline and copy of cfg from now on, all as if the next packet were the first
+ * they know of, and run time 0 were now; counters begin anew with those inside as come in. What
+ * waits leaves the queue at once. Returns 0, ERR_CONFIG or ERR_NOMEM; then nothing has changed. */
+int link_restart(struct link *l, const struct link_config *cfg, ns_t now);
+/* Run time 0 of impairments that have a time. */
+void link_set_origin(struct link *l, ns_t origin);
 /* When the next packet comes out, or may come out if it is neither lost nor held up by jitter;
  * NS_NEVER when nothing is inside. */
 ns_t link_next(const struct link *l);
@@ -82,7 +88,7 @@ int64_t link_backlog_bytes(const struct link *l, ns_t now);
 /* Packets inside. */
 size_t link_packets(const struct link *l);
 void link_counters(const struct link *l, struct link_counters *out);
-/* Of a link with a discipline: what became of the packets of one of its queues (aqm.h). */
+/* What became of the packets of one of the queues of its discipline (aqm.h); 0 without one. */
 void link_queue(const struct link *l, int queue, struct aqm_stats *out);
 
 #endif

@@ -236,7 +236,7 @@ int manifest_write(const struct manifest *m, const char *dir)
     int rc = ERR_NOMEM;
 
     if (!doc || !outcome || !flows || json_object_update(doc, outcome) ||
-        json_object_update(doc, flows)) {
+        json_object_update(doc, flows) || manifest_add_aqm(doc, &m->run->scenario)) {
         goto out;
     }
     rc = ERR_OS;

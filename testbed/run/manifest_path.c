@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "testbed/run/manifest_path.h"
 
+#include "agents/base/err.h"
 #include "testbed/run/run_path.h"
 
 static json_t *loss_json(const struct impair_config *c)
@@ -39,4 +40,19 @@ json_t *manifest_impairments(const struct scenario *s)
 {
     return json_pack("{s:o, s:o}", "forward", direction_json(s, TOPOLOGY_FORWARD), "backward",
                      direction_json(s, TOPOLOGY_BACKWARD));
+}
+
+int manifest_add_aqm(json_t *doc, const struct scenario *s)
+{
+    struct aqm_config c = run_path_aqm(s, TOPOLOGY_FORWARD, 0);
+
+    if (c.kind == AQM_DROP_TAIL) {
+        return 0;
+    }
+    return json_object_set_new(json_object_get(doc, "path"), "aqm",
+                               json_pack("{s:s, s:b, s:I, s:I}", "kind", aqm_kind_name(c.kind),
+                                         "ecn", (int)c.ecn, "target_ns", (json_int_t)aqm_target(&c),
+                                         "interval_ns", (json_int_t)aqm_interval(&c)))
+               ? ERR_NOMEM
+               : 0;
 }

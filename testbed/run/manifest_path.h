@@ -9,5 +9,8 @@
 
 /* {"forward": {...}, "backward": {...}} as asked for, a new reference; NULL when out of memory. */
 json_t *manifest_impairments(const struct scenario *s);
+/* Adds what disciplines the queue to the document's path, if anything does. Returns 0 or ERR_NOMEM.
+ */
+int manifest_add_aqm(json_t *doc, const struct scenario *s);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "agents/base/err.h"
 #include "testbed/netns/netns.h"
+#include "testbed/run/netns_queue.h"
 #include "testbed/run/run_path.h"
 #include "testbed/wire/realtime.h"
 
@@ -22,6 +23,9 @@ static int lay_out(struct netns_run *r)
 
     for (enum topology_direction d = 0; d < TOPOLOGY_DIRECTIONS; d++) {
         r->topo.impair[d] = run_path_impair(s, d);
+    }
+    if (netns_queue_wanted(r)) {
+        topology_wire_shapes(&r->topo);
     }
     return rc;
 }
@@ -83,8 +87,9 @@ static int set_up(struct netns_run *r)
     rc = rc ? rc : chain_counters(r->chain, &r->base[0], &r->base[1], r->m);
     rc = rc ? rc : programs->release(r);
     rc = rc ? rc : netns_traffic_release(r);
+    rc = rc ? rc : netns_queue_start(r);
     r->timing.ready = r->start - begin;
-    if (!rc) {
+    if (!rc && !netns_queue_wanted(r)) {
         netns_rates_start(&r->rates, &r->run->scenario, r->start);
     }
     return rc;

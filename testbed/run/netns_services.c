@@ -3,6 +3,7 @@
 
 #include "agents/base/err.h"
 #include "testbed/netns/netns.h"
+#include "testbed/run/netns_queue.h"
 #include "testbed/scenario/scenario_flows.h"
 #include "testbed/wire/realtime.h"
 
@@ -57,12 +58,15 @@ static struct wire_config wire_settings(const struct topology *t)
 
 static int serve_wire(int fd, void *arg)
 {
-    struct wire_config cfg = wire_settings(&((const struct netns_run *)arg)->topo);
+    const struct netns_run *r = arg;
+    struct wire_config cfg = wire_settings(&r->topo);
+    struct netns_queue queue;
     struct wire_report report;
     struct message m;
     struct wire *w;
     int rc;
 
+    netns_queue_shape(&queue, r, cfg.shape);
     realtime_settle();
     rc = wire_open(&w, &cfg, &m);
     service_answer(fd, rc, &m, NULL, 0);

@@ -50,12 +50,17 @@ int service_start(struct service *s, const struct service_options *o, struct mes
     return rc;
 }
 
-int service_command(struct service *s, char command, struct message *m)
+int service_tell(struct service *s, const void *packet, size_t len, struct message *m)
 {
-    if (send(s->fd, &command, 1, MSG_NOSIGNAL) != 1) {
+    if (send(s->fd, packet, len, MSG_NOSIGNAL) != (ssize_t)len) {
         return message_set(m, ERR_OS, "%s does not listen: %s", s->child.name, strerror(errno));
     }
     return 0;
+}
+
+int service_command(struct service *s, char command, struct message *m)
+{
+    return service_tell(s, &command, 1, m);
 }
 
 static int ended(struct service *s, struct message *m)

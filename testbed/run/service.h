@@ -26,6 +26,8 @@ struct service_options {
 int service_start(struct service *s, const struct service_options *o, struct message *m);
 /* One byte to the service. Returns 0 or ERR_OS with the cause. */
 int service_command(struct service *s, char command, struct message *m);
+/* The same with a packet of any kind. */
+int service_tell(struct service *s, const void *packet, size_t len, struct message *m);
 /* Waits until deadline for the next packet and takes its payload of exactly len bytes. Returns 0;
  * the packet's own negative code with its message; or ERR_OS when the service has ended, is too
  * late, or says something else. */

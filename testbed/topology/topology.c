@@ -88,6 +88,14 @@ int topology_init(struct topology *t, enum topology_kind kind, const struct shap
     return shape_tbf(&t->tbf, path, m);
 }
 
+void topology_wire_shapes(struct topology *t)
+{
+    assert(t->kind == TOPOLOGY_WIRE);
+    for (size_t i = 0; i < t->iface_count; i++) {
+        t->ifaces[i].tbf = false;
+    }
+}
+
 const char *topology_node_name(enum topology_node node)
 {
     switch (node) {

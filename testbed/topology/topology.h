@@ -68,6 +68,8 @@ struct topology {
 /* Lays out the chain. Returns 0, or ERR_CONFIG with what is wrong about the path. */
 int topology_init(struct topology *t, enum topology_kind kind, const struct shape_path *path,
                   struct message *m);
+/* Of kind wire: rate and queue are the middle node's, too, and no router has a shaper. */
+void topology_wire_shapes(struct topology *t);
 const char *topology_node_name(enum topology_node node);
 /* Index of a node's interface by name ("lan", "wan", "west", "east"); -1: none. */
 int topology_iface(const struct topology *t, enum topology_node node, const char *name);

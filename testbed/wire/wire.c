@@ -47,6 +47,7 @@ struct side {
     struct impair impair;
     ns_t last_arrival;
     struct frames frames;
+    struct shaped shaped; /* in place of impair and frames, where its link is not NULL */
     struct wire_counters counters;
 };
 
@@ -139,6 +140,8 @@ static int open_all(struct wire *w, const struct wire_config *cfg, struct messag
     const char *names[SIDES] = {[WEST] = cfg->west, [EAST] = cfg->east};
     const struct impair_config *impair[SIDES] = {
         [WEST] = &cfg->impair[WIRE_EASTWARD], [EAST] = &cfg->impair[WIRE_WESTWARD]};
+    const struct shaped_config *shape[SIDES] = {
+        [WEST] = &cfg->shape[WIRE_EASTWARD], [EAST] = &cfg->shape[WIRE_WESTWARD]};
 
     w->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     w->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
@@ -147,11 +150,12 @@ static int open_all(struct wire *w, const struct wire_config *cfg, struct messag
     }
     for (uint32_t i = 0; i < SIDES; i++) {
         struct side *s = &w->sides[i];
+        int rc = shaped_init(&s->shaped, shape[i], impair[i]);
 
-        if (set_impairments(s, impair[i])) {
-            return message_set(m, ERR_CONFIG, "wire: impairments that cannot be");
+        if (rc == ERR_CONFIG || set_impairments(s, impair[i])) {
+            return message_set(m, ERR_CONFIG, "wire: impairments or a queue that cannot be");
         }
-        if (frames_init(&s->frames, store_bytes(cfg, impair[i]))) {
+        if (rc || (!s->shaped.link && frames_init(&s->frames, store_bytes(cfg, impair[i])))) {
             return message_set(m, ERR_NOMEM, "wire: out of memory");
         }
         if (open_side(s, names[i], m)) {
@@ -194,8 +198,10 @@ void wire_close(struct wire *w)
             close(fds[i]);
         }
     }
-    frames_fini(&w->sides[WEST].frames);
-    frames_fini(&w->sides[EAST].frames);
+    for (int i = 0; i < SIDES; i++) {
+        frames_fini(&w->sides[i].frames);
+        shaped_fini(&w->sides[i].shaped);
+    }
     free(w);
     errno = saved;
 }
@@ -212,6 +218,21 @@ static ns_t stamp_of(struct msghdr *h)
         }
     }
     return 0;
+}
+
+/* What the link model makes of frames that came and went; inside includes copies. */
+static void count_shaped(struct side *s)
+{
+    struct wire_counters *c = &s->counters;
+    struct link_counters l;
+
+    link_counters(s->shaped.link, &l);
+    c->duplicated = l.duplicated;
+    c->lost = l.loss_drops;
+    c->queue_drops = l.queue_drops;
+    c->backlog_max_bytes = l.backlog_max_bytes;
+    c->inside = link_packets(s->shaped.link);
+    c->inside_max = c->inside > c->inside_max ? c->inside : c->inside_max;
 }
 
 static void accept_frame(struct wire *w, struct side *s, size_t i, ns_t now, ns_t wall_offset)
@@ -231,6 +252,11 @@ static void accept_frame(struct wire *w, struct side *s, size_t i, ns_t now, ns_
     /* The two clocks are not read at one moment: what comes later must not seem earlier for that.
      */
     s->last_arrival = ns_max(s->last_arrival, arrival);
+    if (s->shaped.link) {
+        c->store_drops += shaped_enter(&s->shaped, w->in.data[i], len, s->last_arrival) != 0;
+        count_shaped(s);
+        return;
+    }
     fate = impair_packet(&s->impair, (int64_t)len, s->last_arrival);
     if (!fate.copies) {
         c->lost++;
@@ -262,13 +288,34 @@ static void receive(struct wire *w, struct side *s)
     } while (n == BATCH);
 }
 
-/* Sends n frames by fd, each as often as it asks; a frame that is refused is lost, the ones after
- * it are not. */
+/* Sends n messages of one frame each by fd; a frame that is refused is lost, the ones after it are
+ * not. */
+static void send_messages(struct side *s, int fd, struct mmsghdr *messages, size_t n)
+{
+    size_t done = 0;
+
+    while (done < n) {
+        int sent = sendmmsg(fd, messages + done, (unsigned)(n - done), MSG_DONTWAIT);
+
+        if (sent > 0) {
+            s->counters.out_frames += (uint64_t)sent;
+            for (int i = 0; i < sent; i++) {
+                s->counters.out_bytes += messages[done + (size_t)i].msg_hdr.msg_iov->iov_len;
+            }
+            done += (size_t)sent;
+        } else if (errno != EINTR) {
+            s->counters.send_drops++;
+            done++;
+        }
+    }
+}
+
+/* Sends frames by fd, each as often as it asks. */
 static void send_frames(struct side *s, int fd, struct frame **list, size_t frames)
 {
     struct mmsghdr messages[BATCH * COPIES_MAX] = {0};
     struct iovec iov[BATCH * COPIES_MAX];
-    size_t n = 0, done = 0;
+    size_t n = 0;
 
     for (size_t i = 0; i < frames; i++) {
         for (int k = 0; k < list[i]->copies; k++, n++) {
@@ -278,20 +325,7 @@ static void send_frames(struct side *s, int fd, struct frame **list, size_t fram
         }
     }
     s->counters.inside -= n;
-    while (done < n) {
-        int sent = sendmmsg(fd, messages + done, (unsigned)(n - done), MSG_DONTWAIT);
-
-        if (sent > 0) {
-            s->counters.out_frames += (uint64_t)sent;
-            for (int i = 0; i < sent; i++) {
-                s->counters.out_bytes += iov[done + (size_t)i].iov_len;
-            }
-            done += (size_t)sent;
-        } else if (errno != EINTR) {
-            s->counters.send_drops++;
-            done++;
-        }
-    }
+    send_messages(s, fd, messages, n);
 }
 
 static void emit_due(struct wire *w, struct side *s, int out_fd)
@@ -315,13 +349,60 @@ static void emit_due(struct wire *w, struct side *s, int out_fd)
     } while (n == BATCH);
 }
 
+/* The same of a side that shapes. What has come before now is read first, since the link's time
+ * cannot go back. */
+static void emit_shaped(struct wire *w, struct side *s, int out_fd)
+{
+    ns_t now = realtime_mono();
+
+    receive(w, s);
+    for (;;) {
+        struct shaped_frame *list[BATCH];
+        struct mmsghdr messages[BATCH] = {0};
+        struct iovec iov[BATCH];
+        ns_t due[BATCH], sent;
+        size_t n = 0;
+
+        while (n < BATCH && (list[n] = shaped_take(&s->shaped, now, &due[n]))) {
+            iov[n] = (struct iovec){.iov_base = list[n]->data, .iov_len = list[n]->len};
+            messages[n].msg_hdr.msg_iov = &iov[n];
+            messages[n].msg_hdr.msg_iovlen = 1;
+            n++;
+        }
+        if (!n) {
+            break;
+        }
+        send_messages(s, out_fd, messages, n);
+        sent = realtime_mono();
+        for (size_t i = 0; i < n; i++) {
+            hist_add(&w->late, sent - due[i]);
+            free(list[i]);
+        }
+    }
+    count_shaped(s);
+}
+
+static void emit(struct wire *w, int from)
+{
+    struct side *s = &w->sides[from];
+    int out_fd = w->sides[!from].fd;
+
+    if (s->shaped.link) {
+        emit_shaped(w, s, out_fd);
+    } else {
+        emit_due(w, s, out_fd);
+    }
+}
+
 static int arm(struct wire *w)
 {
     struct itimerspec t = {{0, 0}, {0, 0}};
     ns_t due = NS_NEVER;
 
     for (int i = 0; i < SIDES; i++) {
-        due = ns_min(due, frames_next(&w->sides[i].frames));
+        const struct side *s = &w->sides[i];
+
+        due = ns_min(due, s->shaped.link ? shaped_next(&s->shaped) : frames_next(&s->frames));
     }
     if (due == w->armed) {
         return 0;
@@ -344,30 +425,61 @@ static void read_kernel_drops(struct side *s)
     }
 }
 
-static void reset(struct wire *w)
+static int reset(struct wire *w)
 {
     memset(&w->late, 0, sizeof w->late);
     for (int i = 0; i < SIDES; i++) {
         struct side *s = &w->sides[i];
+        ns_t now = realtime_mono(); /* a moment before the run's time 0 */
 
         read_kernel_drops(s);
         s->counters = (struct wire_counters){.in_frames = s->counters.inside,
                                              .inside = s->counters.inside,
                                              .inside_max = s->counters.inside};
-        (void)impair_init(&s->impair, &s->asked); /* wire_open has seen that it works */
-        s->impair.origin = realtime_mono();       /* a moment before the run's time 0 */
+        if (s->shaped.link) {
+            int rc = shaped_restart(&s->shaped, now);
+
+            if (rc) {
+                return rc;
+            }
+        } else {
+            (void)impair_init(&s->impair, &s->asked); /* wire_open has seen that it works */
+            s->impair.origin = now;
+        }
+    }
+    return 0;
+}
+
+static void start(struct wire *w, ns_t origin)
+{
+    for (int i = 0; i < SIDES; i++) {
+        struct side *s = &w->sides[i];
+
+        if (s->shaped.link) {
+            shaped_start(&s->shaped, origin);
+        } else {
+            s->impair.origin = origin;
+        }
     }
 }
 
-/* Returns true when the wire is to stop. */
-static bool obey(struct wire *w, int control_fd)
+/* Returns 1 when the wire is to stop, or a failing code. */
+static int obey(struct wire *w, int control_fd)
 {
-    char command;
-    ssize_t n = read(control_fd, &command, 1);
+    struct {
+        char command;
+        uint8_t origin[sizeof(ns_t)];
+    } packet;
+    ssize_t n = read(control_fd, &packet, sizeof packet);
+    ns_t origin;
 
-    if (n == 1 && command == WIRE_RESET) {
-        reset(w);
-        return false;
+    if (n == 1 && packet.command == WIRE_RESET) {
+        return reset(w);
+    }
+    if (n == sizeof packet && packet.command == WIRE_START) {
+        memcpy(&origin, packet.origin, sizeof origin);
+        start(w, origin);
+        return 0;
     }
     return n >= 0 || (errno != EAGAIN && errno != EINTR);
 }
@@ -383,7 +495,7 @@ static void timer_fired(struct wire *w)
 int wire_run(struct wire *w, int control_fd, struct message *m)
 {
     struct epoll_event events[SIDES + 2];
-    bool stop = false;
+    int stop = 0;
 
     if (watch(w, control_fd, SOURCE_CONTROL)) {
         return failed(m, "control");
@@ -402,11 +514,14 @@ int wire_run(struct wire *w, int control_fd, struct message *m)
             } else if (source == SOURCE_TIMER) {
                 timer_fired(w);
             } else {
-                stop = obey(w, control_fd) || stop;
+                stop = obey(w, control_fd);
             }
         }
-        emit_due(w, &w->sides[WEST], w->sides[EAST].fd);
-        emit_due(w, &w->sides[EAST], w->sides[WEST].fd);
+        emit(w, WEST);
+        emit(w, EAST);
+    }
+    if (stop < 0) {
+        return message_set(m, stop, "wire: out of memory");
     }
     return epoll_ctl(w->epoll_fd, EPOLL_CTL_DEL, control_fd, NULL) ? failed(m, "control") : 0;
 }
@@ -428,5 +543,8 @@ void wire_report(struct wire *w, struct wire_report *out)
 
         read_kernel_drops(s);
         out->counters[directions[i]] = s->counters;
+        for (int k = 0; s->shaped.link && k < AQM_QUEUES; k++) {
+            link_queue(s->shaped.link, k, &out->queues[directions[i]][k]);
+        }
     }
 }
