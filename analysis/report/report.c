@@ -6,6 +6,8 @@
 #include "analysis/report/figures.h"
 #include "analysis/report/html.h"
 #include "analysis/report/plan.h"
+#include "analysis/report/play_claims.h"
+#include "analysis/report/play_pool.h"
 #include "analysis/report/summary.h"
 #include "analysis/report/terminal.h"
 
@@ -22,6 +24,20 @@ static void print(const struct plan_results *p, const json_t *summary,
     }
 }
 
+/* What there is to say of music players, if there are any. Returns 0 or ERR_NOMEM. */
+static int add_plays(const struct plan_results *p, json_t *summary)
+{
+    json_t *plays = play_pool_new(p);
+    int rc = !plays;
+
+    if (plays && !json_is_null(plays)) {
+        rc = json_object_set_new(plays, "claims", play_claims_new(plays)) ||
+             json_object_set(summary, "plays", plays);
+    }
+    json_decref(plays);
+    return rc ? ERR_NOMEM : 0;
+}
+
 int report_make(const char *dir, const struct report_options *o, FILE *out, size_t *unmet,
                 struct fault *f)
 {
@@ -36,6 +52,10 @@ int report_make(const char *dir, const struct report_options *o, FILE *out, size
     p.all_figures = o->all_figures;
     summary = summary_new(&p);
     if (!summary) {
+        rc = fault_set(f, ERR_NOMEM, "%s: out of memory", dir);
+        goto out;
+    }
+    if (add_plays(&p, summary)) {
         rc = fault_set(f, ERR_NOMEM, "%s: out of memory", dir);
         goto out;
     }

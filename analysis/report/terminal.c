@@ -5,6 +5,7 @@
 #include "analysis/report/difference.h"
 #include "analysis/report/statistics.h"
 #include "analysis/report/summary.h"
+#include "analysis/report/terminal_play.h"
 #include "analysis/report/terminal_traffic.h"
 
 #include <math.h>
@@ -331,6 +332,14 @@ static void put_certificates(FILE *out, const struct plan_results *p)
     put_wrapped(out, 0, text);
 }
 
+/* Are there music players in every cell? Then none has what the general table shows. */
+static bool all_play(const struct plan_results *p, const json_t *summary)
+{
+    json_t *plays = json_object_get(summary, "plays");
+
+    return json_array_size(json_object_get(plays, "cells")) == p->cell_count;
+}
+
 void terminal_print(FILE *out, const struct plan_results *p, const json_t *summary)
 {
     fprintf(out, "%s: %zu run%s on link %s", p->name, p->run_count, p->run_count == 1 ? "" : "s",
@@ -339,10 +348,11 @@ void terminal_print(FILE *out, const struct plan_results *p, const json_t *summa
         fprintf(out, ", %zu invalid (not in the means)", p->invalid);
     }
     fputs("\n\n", out);
-    if (!is_one_pair(p)) {
+    if (!is_one_pair(p) && !all_play(p, summary)) {
         put_cells(out, p, summary);
     }
     terminal_traffic_print(out, p, summary);
+    terminal_play_print(out, p, summary);
     put_pairs(out, p, summary);
     if (any_prototype(p)) {
         put_wrapped(out, 0, plan_results_prototype_note);
