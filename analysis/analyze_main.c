@@ -3,6 +3,7 @@
 #include "agents/base/std_streams.h"
 #include "analysis/metrics/lone_records.h"
 #include "analysis/metrics/reduce.h"
+#include "analysis/metrics/rtp_log.h"
 #include "analysis/report/agreement.h"
 #include "analysis/report/report.h"
 
@@ -121,13 +122,16 @@ static error_t parse(int key, char *value, struct argp_state *state)
 static const struct argp parser = {
     .options = options,
     .parser = parse,
-    .args_doc = "reduce RUNDIR...\nreport PLANDIR\nagree PLANDIR PLANDIR\nrecords DIR",
+    .args_doc = "reduce RUNDIR...\nreport PLANDIR\nagree PLANDIR PLANDIR\nrecords DIR\n"
+                "rtplog RUNDIR...",
     .doc = "reduce: writes metrics.json and the series of each run folder.\n"
            "report: writes summary.json, summary.csv, plots and report.html of a plan's folder, "
            "reducing first what has not been, and prints a table.\n"
            "agree: compares the medians of two plans of one scenario, on two kinds of link, with "
            "the bands within which links agree.\n"
-           "records: prints what the records of agents that ran alone (agent --records DIR) say.\v"
+           "records: prints what the records of agents that ran alone (agent --records DIR) say.\n"
+           "rtplog: writes the log of RTP packets of RFC 8868 section 3.1 of both ends of each run "
+           "and its calls.\v"
            "Exit status: 0 all well, 1 an expectation of the plan does not hold or a metric is "
            "outside its band, 2 usage, 4 runs that are invalid, too few, or cannot be read.",
 };
@@ -175,6 +179,21 @@ static int reduce(const struct arguments *a)
                     a->words[i], a->words[i]);
             status = EXIT_RUNS;
         } else if (reduce_run(a->words[i], NULL, &f)) {
+            fprintf(stderr, "analyze: %s\n", f.text);
+            status = EXIT_RUNS;
+        }
+    }
+    return status;
+}
+
+static int rtplog(const struct arguments *a)
+{
+    int status = EXIT_SUCCESS;
+
+    for (int i = 1; i < a->count; i++) {
+        struct fault f;
+
+        if (rtp_log_write(a->words[i], &f)) {
             fprintf(stderr, "analyze: %s\n", f.text);
             status = EXIT_RUNS;
         }
@@ -248,6 +267,9 @@ int main(int argc, char **argv)
     }
     if (a.count >= 2 && strcmp(a.words[0], "reduce") == 0) {
         return reduce(&a);
+    }
+    if (a.count >= 2 && strcmp(a.words[0], "rtplog") == 0) {
+        return rtplog(&a);
     }
     if (a.count == 2 && strcmp(a.words[0], "report") == 0) {
         return report(&a);

@@ -31,6 +31,7 @@ testbed/capture/*     agents/base/*
 testbed/sim/*         agents/base/* agents/record/* agents/agent*.h testbed/link/* testbed/topology/* testbed/capture/pcap_dump.h
 testbed/*             agents/base/* agents/record/* agents/play/* agents/agent*.h testbed/*
 analysis/ingest/*     agents/base/* agents/record/*
+analysis/metrics/rtp_log* agents/base/* agents/media/* agents/rtp/* analysis/ingest/*
 analysis/metrics/*    agents/base/* analysis/ingest/*
 analysis/*            agents/base/* analysis/*
 '

@@ -16,6 +16,7 @@ static const struct cmd commands[] = {
     {"keys", cmd_keys, "list every key of a scenario"},
     {"report", cmd_report, "reduce and plot results again, without running"},
     {"merge", cmd_merge, "join the folders that parts of a plan have made"},
+    {"rtplog", cmd_rtplog, "write the logs of RTP packets of RFC 8868 from what runs left"},
     {"clean", cmd_clean, "remove incomplete runs from a folder of results"},
     {"selfcheck", cmd_selfcheck, "certify this host for a scenario"},
 };

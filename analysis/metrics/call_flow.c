@@ -32,48 +32,25 @@ static void add_packets(struct flow_set *set, struct path_flow *f, const struct 
     }
 }
 
-/* Video, whose pauses are the call's: the RTP flow of most bytes. Audio goes on meanwhile. */
-static int64_t video_of(const struct media *m)
+static void add_audio(struct path_flow *f, const struct table *t)
 {
-    int64_t most = 0, flow = INT64_MIN, video = 0;
+    const int64_t *time = table_column(t, "time_ns"), *bytes = table_column(t, "bytes");
 
-    for (;;) {
-        int64_t next = INT64_MAX, bytes = 0;
-
-        /* the flows in ascending order */
-        for (size_t i = 0; i < m->count; i++) {
-            next =
-                m->packets[i].flow > flow && m->packets[i].flow < next ? m->packets[i].flow : next;
-        }
-        if (next == INT64_MAX) {
-            break;
-        }
-        for (size_t i = 0; i < m->count; i++) {
-            bytes += m->packets[i].flow == next ? m->packets[i].bytes : 0;
-        }
-        flow = next;
-        most = bytes > most ? bytes : most;
-        if (bytes == most) {
-            video = next;
-        }
+    for (size_t i = 0; i < t->rows; i++) {
+        flow_series_goodput(&f->series, time[i], (double)bytes[i]);
     }
-    return video;
 }
 
-/* From each packet of video to the next, unless that is a pause. */
+/* From each packet of video to the next, unless that is a pause, in which audio goes on. */
 static void add_media(struct path_flow *f, const struct media *m)
 {
     ns_t from = NS_NEVER, last = NS_NEVER;
-    int64_t video = video_of(m);
 
     for (size_t i = 0; i < m->count; i++) {
         const struct media_packet *p = &m->packets[i];
 
         if (p->delivered != NS_NEVER) {
             flow_series_goodput(&f->series, p->delivered, (double)p->bytes);
-        }
-        if (p->flow != video) {
-            continue;
         }
         if (last != NS_NEVER && p->sent - last >= FLOW_SERIES_PAUSE) {
             flow_series_active(&f->series, from, last + 1);
@@ -153,6 +130,7 @@ int call_flow_add(struct flow_set *set, const char *name, const struct run_data 
     f->segments = segments_of(d->info.root);
     add_packets(set, f, d);
     add_media(f, m);
+    add_audio(f, &d->tables[RUN_RECEIVER][RECORD_AUDIO_RECEIVED]);
     return 0;
 }
 
@@ -184,8 +162,8 @@ static int frame_delays(struct dist *out, const struct run_data *d)
     for (size_t i = 0; i < sent->rows; i++) {
         frames.entries[i] = (struct join_entry){frame_key(flow[i], stamp[i]), (uint32_t)i};
     }
-    join_sort(&frames);
-    for (size_t i = 0; i < received->rows; i++) {
+    rc = join_sort(&frames);
+    for (size_t i = 0; i < received->rows && !rc; i++) {
         uint32_t row = join_find(&frames, frame_key(to_flow[i], to_stamp[i]));
 
         if (row != JOIN_NONE && complete[i] == 1) {
@@ -194,7 +172,7 @@ static int frame_delays(struct dist *out, const struct run_data *d)
     }
     join_fini(&frames);
     dist_sort(out);
-    return out->failed ? ERR_NOMEM : 0;
+    return rc || out->failed ? ERR_NOMEM : 0;
 }
 
 /* Whether the capacity of that direction went down just before: the queue that this leaves is

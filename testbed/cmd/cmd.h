@@ -33,6 +33,7 @@ int cmd_plan(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_merge(int argc, char **argv);
+int cmd_rtplog(int argc, char **argv);
 int cmd_keys(int argc, char **argv);
 int cmd_clean(int argc, char **argv);
 int cmd_selfcheck(int argc, char **argv);

@@ -67,6 +67,8 @@ static void test_exit_codes(void **state)
         {{cmd_merge, {NULL}}, 2, "", "folders of results are needed"},
         {{cmd_merge, {"a", "b"}}, 2, "", "--out DIR is needed"},
         {{cmd_merge, {"--help"}}, 0, "run-scenario merge --out results/grid", ""},
+        {{cmd_rtplog, {NULL}}, 2, "", "a folder of results is needed"},
+        {{cmd_rtplog, {"/tmp"}}, 3, "", "analyze is missing"},
         {{cmd_clean, {"/nonexistent"}}, 2, "", "No such file"},
         {{cmd_run, {"--link", "magic"}}, 2, "", "allowed: auto, netem, wire, sim"},
         {{cmd_run, {"README"}}, 2, "", "README: No such file"},
