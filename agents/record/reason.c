@@ -49,7 +49,7 @@ static const struct reason reasons[] = {
      "no connection was there when they were looked at", "a run longer than some seconds", false},
 
     {"driver-late", "an agent did not get to run when it wanted to",
-     "99th percentile of its wake-ups more than 1 ms late", quieter, true},
+     "99th percentile of its wake-ups more than 1 ms late (stack play-http: 10 ms)", quieter, true},
     {"driver-stall", "an agent stood still", "once for 50 ms", quieter, true},
     {"wire-late", "the delay line did not get to run in time",
      "median of its packets more than 0.2 ms late, or 99th percentile more than 1 ms", quieter,

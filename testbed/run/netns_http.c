@@ -88,14 +88,6 @@ static int set_options(struct netns_run *r)
                                          .ns_fd = chain_ns(r->chain, TOPOLOGY_SENDER),
                                          .port = NETNS_RUN_PORT,
                                          .wanted = congestion_control(s)};
-    if (origin_bytes(&s->play, (uint64_t)s->seed) > ORIGIN_BYTES_MAX) {
-        return message_set(
-            r->m, ERR_CONFIG,
-            "the tracks of all plays take %.1f GB; allowed with stack play-http: %.1f "
-            "GB",
-            (double)origin_bytes(&s->play, (uint64_t)s->seed) / 1e9,
-            (double)ORIGIN_BYTES_MAX / 1e9);
-    }
     return 0;
 }
 

@@ -78,8 +78,8 @@ int64_t origin_bytes(const struct play_config *play, uint64_t seed)
 {
     int64_t sum = 0;
 
-    for (int64_t n = 0; n < play->players; n++) {
-        for (int64_t p = 0; p < play->count; p++) {
+    for (int64_t n = 0; n < play->players && sum <= ORIGIN_BYTES_MAX; n++) {
+        for (int64_t p = 0; p < play->count && sum <= ORIGIN_BYTES_MAX; p++) {
             sum += play_draw(play, seed, n, p).bytes;
         }
     }

@@ -28,7 +28,7 @@ struct origin_options {
 
 /* Where nginx is; ERR_OS with a line that names the package when there is none. */
 int origin_find(char program[ORIGIN_PROGRAM_MAX], struct message *m);
-/* The bytes of all tracks of a run. */
+/* The bytes of all tracks of a run, or some number above ORIGIN_BYTES_MAX. */
 int64_t origin_bytes(const struct play_config *play, uint64_t seed);
 /* The work of a process of its own, in the server's network namespace (child_options.run; arg is a
  * struct origin_options): serves until SIGTERM, and returns the exit status. Errors go to standard

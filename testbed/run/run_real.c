@@ -47,6 +47,13 @@ int run_real_can(const struct scenario *s, struct message *m)
                            "path2.rate: real links have one bottleneck; allowed: none, or --link "
                            "sim");
     }
+    if (s->stack == AGENT_STACK_PLAY_HTTP &&
+        origin_bytes(&s->play, (uint64_t)s->seed) > ORIGIN_BYTES_MAX) {
+        return message_set(m, ERR_CONFIG,
+                           "play.count: the tracks of all plays take more than %.1f GB, which the "
+                           "web server has in memory; allowed: fewer plays, or shorter ones",
+                           (double)ORIGIN_BYTES_MAX / 1e9);
+    }
     return refuse_calls(s, m);
 }
 
