@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 enum { EXIT_FAULT = 1, EXIT_USAGE = 2, EXIT_SYSTEM = 3 };
-enum { OPT_AGENT = 256, OPT_LIST, OPT_LOCAL, OPT_REMOTE, OPT_QUICK };
+enum { OPT_AGENT = 256, OPT_ALL, OPT_LIST, OPT_LOCAL, OPT_REMOTE, OPT_QUICK };
 
 struct options {
     const char *agent, *attack;
@@ -27,6 +27,8 @@ static const struct argp_option argp_options[] = {
     {"stack", 's', "quic|webrtc", 0, "only attacks on this stack", 0},
     {"victim", 'v', "sender|receiver", 0, "only attacks on an agent of this role", 0},
     {"quick", OPT_QUICK, NULL, 0, "leave out what takes half a minute: receivers left alone", 0},
+    {"all", OPT_ALL, NULL, 0,
+     "every attack that the other options select (what they select anyway)", 0},
     {"list", OPT_LIST, NULL, 0, "list the attacks that the other options select", 0},
     {"agent", OPT_AGENT, "PROGRAM", 0,
      "start this agent for every attack, on loopback, and judge how it ends (default: the agent "
@@ -61,6 +63,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         o->stack = word(state, arg, "quic", "webrtc") ? AGENT_STACK_WEBRTC : AGENT_STACK_QUIC;
         return 0;
     case 'v': o->role = word(state, arg, "receiver", "sender"); return 0;
+    case OPT_ALL: return 0;
     case OPT_LIST: o->list = true; return 0;
     case OPT_QUICK: o->quick = true; return 0;
     case OPT_AGENT: o->agent = arg; return 0;
@@ -82,8 +85,10 @@ static const struct argp argp = {
     .args_doc = "[ATTACK]",
     .doc =
         "Completes the handshake with an agent, then breaks the rules: by one attack, named as "
-        "--list does, or by all."
+        "--list does, or by all that options select."
         "\v"
+        "Every attack on agents of its own, a minute and a half:\n\n"
+        "  hostile --all\n\n"
         "Against an agent that runs already, one attack:\n\n"
         "  agent quic receiver --local 127.0.0.1:5000 --remote 127.0.0.2:5000 --set media=1\n"
         "  hostile -s quic -v receiver --local 127.0.0.2:5000 --remote 127.0.0.1:5000 channel\n\n"
@@ -215,6 +220,11 @@ int main(int argc, char **argv)
 
     std_streams_open();
     argp_err_exit_status = EXIT_USAGE;
+    if (argc < 2) { /* to start them all is nothing one does by mistake */
+        argp_help(&argp, stderr, ARGP_HELP_USAGE | ARGP_HELP_SEE,
+                  argc ? argv[0] : (char[]){"hostile"});
+        return EXIT_USAGE;
+    }
     if (argp_parse(&argp, argc, argv, 0, NULL, &o)) {
         return EXIT_USAGE;
     }

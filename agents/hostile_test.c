@@ -114,6 +114,7 @@ static void test_itself(void **state)
         int status;
         const char *says;
     } cases[] = {
+        {{NULL}, 2, "--help"},
         {{"--stack", "tcp"}, 2, "tcp: allowed are quic and webrtc"},
         {{"no such thing"}, 2, "no such thing: no such attack"},
         {{"--local", "127.0.0.1:1"}, 2, "go together"},

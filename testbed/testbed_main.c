@@ -2,6 +2,7 @@
 /* The program muxbed: a table of subcommands. Without one it runs a scenario. */
 #include "agents/base/std_streams.h"
 #include "testbed/cmd/cmd.h"
+#include "testbed/run/versions.h"
 #include "testbed/scenario/nearest.h"
 
 #include <argp.h>
@@ -53,6 +54,8 @@ static int help(const char *name)
            "emulated bottleneck, in network namespaces or in virtual time, and reports.\n\n"
            "Commands (with --help each says more):\n");
     print_commands(stdout);
+    printf("  %-10s what it is made of: its own version and commit, and the libraries'\n",
+           "--version");
     printf("\nExamples:\n"
            "  run-scenario --link sim                  the default scenario, in virtual time\n"
            "  run-scenario scenarios/paper/grid.yaml --runs 5\n"
@@ -62,6 +65,21 @@ static int help(const char *name)
            "  run-scenario run --help                  all options\n\n"
            "Exit status: 0 all well, 1 an expectation failed, 2 usage or bad scenario, 3 the host\n"
            "lacks something, 4 runs invalid or failed, 130 interrupted.\n");
+    return CMD_EXIT_OK;
+}
+
+/* With the libraries it is made of, a line each. */
+static int version(void)
+{
+    json_t *all = versions_json(), *one;
+    const char *name;
+
+    if (!all) {
+        fputs("muxbed: out of memory\n", stderr);
+        return CMD_EXIT_HOST;
+    }
+    json_object_foreach(all, name, one) printf("%s %s\n", name, json_string_value(one));
+    json_decref(all);
     return CMD_EXIT_OK;
 }
 
@@ -105,6 +123,8 @@ int main(int argc, char **argv)
     if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-?") ||
                      !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")))
         return help(called(self));
+    if (argc > 1 && (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")))
+        return version();
     if (c)
         return start(c, self, argc - 1, argv + 1);
     if (argc > 1 && looks_like_command(argv[1]))

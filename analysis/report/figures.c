@@ -4,6 +4,7 @@
 #include "agents/base/err.h"
 #include "analysis/report/figure_csv.h"
 #include "analysis/report/figure_grid.h"
+#include "analysis/report/figures_stale.h"
 #include "analysis/report/play_figures.h"
 #include "analysis/report/summary.h"
 
@@ -526,9 +527,11 @@ int figures_draw(const struct plan_results *p, const json_t *summary, const char
                  struct fault *f)
 {
     char log[PATH_BYTES], complaint[LOG_LINE_BYTES];
-    int rc = write_script(p, summary, templates, f), error, status;
+    int rc, error, status;
     pid_t pid;
 
+    figures_stale_remove(p->dir, names, FIGURE_KINDS);
+    rc = write_script(p, summary, templates, f);
     rc = rc ? rc : write_data(p, summary, f);
     if (rc) {
         return rc;

@@ -140,8 +140,9 @@ static void put_head(struct page *g)
     fprintf(g->f, " – muxbed report</title>\n<style>\n%s</style>\n</head>\n<body>\n<h1>",
             html_text_style);
     html_text_put(g->f, p->name);
-    fprintf(g->f, "</h1>\n<p class=\"lead\">%zu run%s in %zu cell%s on link <b>", p->run_count,
-            p->run_count == 1 ? "" : "s", p->cell_count, p->cell_count == 1 ? "" : "s");
+    fputs("</h1>\n<p class=\"lead\">", g->f);
+    plan_results_put_count(g->f, p);
+    fprintf(g->f, " in %zu cell%s on link <b>", p->cell_count, p->cell_count == 1 ? "" : "s");
     html_text_put(g->f, p->link);
     fputs("</b>", g->f);
     if (*p->link_why) {

@@ -25,6 +25,7 @@ static int find_runs(struct plan_results *p, struct fault *f)
     if (rc) {
         return rc;
     }
+    p->planned = list.planned;
     p->runs = calloc(list.count, sizeof *p->runs);
     if (!p->runs) {
         run_list_fini(&list);
@@ -378,6 +379,15 @@ static const char *text_of(const json_t *doc, const char *key, const char *other
     const char *s = json_string_value(json_object_get(doc, key));
 
     return s ? s : otherwise;
+}
+
+void plan_results_put_count(FILE *out, const struct plan_results *p)
+{
+    if (p->planned > p->run_count) {
+        fprintf(out, "%zu of %zu planned runs", p->run_count, p->planned);
+    } else {
+        fprintf(out, "%zu run%s", p->run_count, p->run_count == 1 ? "" : "s");
+    }
 }
 
 const char *plan_results_stack(const struct plan_results *p, size_t cell)

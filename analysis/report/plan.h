@@ -8,6 +8,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #define PLAN_LABEL_MAX 120
 
@@ -37,6 +38,7 @@ struct plan_results {
     const char *name, *link, *link_why; /* borrowed from the first run; never NULL */
     struct plan_result_run *runs;       /* in the order of the plan (run_list.h) */
     size_t run_count, invalid;
+    size_t planned;     /* runs by the index, complete or not; 0 without one */
     size_t uncertified; /* runs without a certificate */
     struct plan_result_cell *cells;
     size_t cell_count;
@@ -50,6 +52,9 @@ struct plan_results {
  * negative code with *f filled when dir has no runs at all or cannot be read. */
 int plan_results_load(struct plan_results *p, const char *dir, bool again, struct fault *f);
 void plan_results_fini(struct plan_results *p);
+
+/* Writes "3 runs", or "3 of 10 planned runs" of a sweep that was cut short. */
+void plan_results_put_count(FILE *out, const struct plan_results *p);
 
 /* "quic", "webrtc"; "unknown" when the cell's runs do not say. */
 const char *plan_results_stack(const struct plan_results *p, size_t cell);

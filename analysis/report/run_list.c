@@ -43,6 +43,7 @@ static int take_names(struct run_list *l, const char *dir, sqlite3_stmt *s, stru
         const char *name = (const char *)sqlite3_column_text(s, 0);
 
         row++;
+        l->planned++;
         if (!name || !*name || *name == '.' || strchr(name, '/')) {
             return fault_set(f, ERR_MALFORMED, "%s/" RUN_LIST_INDEX ": run %d has no proper name",
                              dir, row);

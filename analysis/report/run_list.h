@@ -14,6 +14,7 @@
 struct run_list {
     char **names; /* of folders in the plan's */
     size_t count;
+    size_t planned; /* by the index, complete or not; 0 without one */
 };
 
 /* Lists the runs of dir: those of its index that are complete, in its order; without an index, or

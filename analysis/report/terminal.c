@@ -255,11 +255,16 @@ static void put_invalid(FILE *out, const struct plan_results *p)
 }
 
 /* Expectations of cells that options have taken away are counted only. */
-static void put_expect(FILE *out, const json_t *summary)
+static void put_expect(FILE *out, const struct plan_results *p, const json_t *summary)
 {
     json_t *list = json_object_get(summary, "expect"), *e;
     size_t i, without_cell = 0;
 
+    if (p->invalid == p->run_count && json_array_size(list) > 0) {
+        fprintf(out, "%-*snone of %zu expectations can hold: no run is valid\n\n", VERDICT_WIDTH,
+                "FAILED", json_array_size(list));
+        return;
+    }
     json_array_foreach(list, i, e)
     {
         json_t *ok = json_object_get(e, "ok");
@@ -342,8 +347,9 @@ static bool all_play(const struct plan_results *p, const json_t *summary)
 
 void terminal_print(FILE *out, const struct plan_results *p, const json_t *summary)
 {
-    fprintf(out, "%s: %zu run%s on link %s", p->name, p->run_count, p->run_count == 1 ? "" : "s",
-            p->link);
+    fprintf(out, "%s: ", p->name);
+    plan_results_put_count(out, p);
+    fprintf(out, " on link %s", p->link);
     if (p->invalid) {
         fprintf(out, ", %zu invalid (not in the means)", p->invalid);
     }
@@ -358,7 +364,7 @@ void terminal_print(FILE *out, const struct plan_results *p, const json_t *summa
         put_wrapped(out, 0, plan_results_prototype_note);
         fputc('\n', out);
     }
-    put_expect(out, summary);
+    put_expect(out, p, summary);
     put_invalid(out, p);
     put_certificates(out, p);
     fprintf(out, "Report: %s/report.html\n", p->dir);

@@ -10,6 +10,7 @@
 #include <argp.h>
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define DIRS_MAX 256
@@ -142,6 +143,13 @@ static int report(const struct options *o, const char *analyze, const char *out)
     return status < 0 || status > 1 ? CMD_EXIT_RUNS : status;
 }
 
+/* What was taken before something went wrong: the folder was empty, or not there. */
+static void undo(const char *out, bool there)
+{
+    if (cmd_remove_tree(out) || (there && mkdir(out, 0777)))
+        fprintf(stderr, "muxbed: %s: %s\n", out, strerror(errno));
+}
+
 int cmd_merge(int argc, char **argv)
 {
     const struct argp argp = {
@@ -158,20 +166,23 @@ int cmd_merge(int argc, char **argv)
     struct options o = {0};
     struct out_dir out;
     char analyze[CMD_PATH_MAX];
-    int rv;
+    int rv, refused;
+    bool there;
 
     argp_parse(&argp, argc, argv, 0, NULL, &o);
     if (cmd_analyze_path(analyze)) {
         fprintf(stderr, "muxbed: %s is missing; `make` builds it\n", analyze);
         return CMD_EXIT_HOST;
     }
+    there = access(o.out, F_OK) == 0;
     rv = out_dir_open(&out, o.out, NULL);
     if (rv)
         return rv;
     process_catch_signals();
-    rv = take_parts(&o, out.path);
-    if (!rv)
-        rv = report(&o, analyze, out.path);
+    refused = take_parts(&o, out.path);
+    rv = refused ? refused : report(&o, analyze, out.path);
     out_dir_close(&out);
+    if (refused)
+        undo(out.path, there);
     return rv;
 }

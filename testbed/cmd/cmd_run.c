@@ -154,7 +154,7 @@ static void say_outcome(const struct options *o, const struct executor *e)
 
 static int finish(const struct options *o, struct executor *e)
 {
-    int status = e->complete > 0 && !e->interrupted ? make_report(o, e) : 0;
+    int status = e->complete + e->unreduced > 0 && !e->interrupted ? make_report(o, e) : 0;
 
     say_outcome(o, e);
     if (process_interrupted())

@@ -216,6 +216,7 @@ static void test_whole_program(void **state)
                    NULL};
     char *report[] = {program, (char[]){"report"}, out, NULL};
     char *unknown[] = {program, (char[]){"unknown"}, NULL};
+    char *version[] = {program, (char[]){"--version"}, NULL};
     struct outcome o;
     json_t *summary;
 
@@ -242,6 +243,10 @@ static void test_whole_program(void **state)
     assert_non_null(strstr(o.out, "smoke"));
     o = in_child(run_program, unknown);
     assert_int_equal(o.status, CMD_EXIT_USAGE);
+    o = in_child(run_program, version);
+    assert_int_equal(o.status, 0);
+    assert_ptr_equal(strstr(o.out, "muxbed "), o.out);
+    assert_non_null(strstr(o.out, "\nngtcp2 "));
     assert_int_equal(cmd_remove_tree(base), 0);
 }
 

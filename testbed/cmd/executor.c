@@ -92,7 +92,8 @@ static void ended(struct work *w, struct place *p, enum junit_outcome outcome, c
     double seconds = progress_end(&w->progress, (size_t)(p - w->places), outcome_of(outcome), text,
                                   process_now());
 
-    e->complete += outcome != JUNIT_NOT_RUN && cmd_exists(p->dir, "DONE");
+    e->complete += outcome == JUNIT_DONE || outcome == JUNIT_INVALID;
+    e->unreduced += outcome == JUNIT_FAILED && cmd_exists(p->dir, "DONE");
     e->invalid += outcome == JUNIT_INVALID;
     e->failed += outcome == JUNIT_FAILED;
     p->row.state = index_state(outcome);

@@ -30,7 +30,8 @@ struct executor {
 
     /* results; complete counts also invalid and kept ones */
     size_t complete, invalid, failed, kept;
-    size_t spoilt; /* invalid for a reason of the host: may go well if made again */
+    size_t unreduced; /* failed, but made: only its reduction is missing */
+    size_t spoilt;    /* invalid for a reason of the host: may go well if made again */
     bool interrupted;
     bool disk_full; /* it went no further, for want of room */
 };

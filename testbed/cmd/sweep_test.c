@@ -369,6 +369,7 @@ static void test_parts_of_others(void **state)
                  &(struct command){{x->program, "merge", "--out", out, place(x, "whole", a), b}});
     assert_int_equal(o.status, CMD_EXIT_USAGE);
     assert_non_null(strstr(o.err, "has another scenario in a run that is in both: stack=quic"));
+    assert_false(cmd_exists(x->base, "not joined")); /* nothing is left of what was taken before */
     o = in_child(run_program, &(struct command){{x->program, "merge", "--out", b, a}});
     assert_int_equal(o.status, CMD_EXIT_USAGE);
     assert_non_null(strstr(o.err, "is not empty; allowed: a new or an empty folder\n"));

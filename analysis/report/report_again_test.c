@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reports of what is not whole: of a sweep that was cut short, of runs that are all invalid, and of
+ * a folder that was reported on before. */
+#include "analysis/ingest/run_folder_test.h"
+#include "analysis/report/figures_stale.h"
+#include "analysis/report/report.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <sqlite3.h>
+
+struct fixture {
+    struct run_folder folder; /* of the plan; only its name is used */
+    char *output;
+    size_t output_len, unmet;
+};
+
+static int setup(void **state)
+{
+    struct fixture *x = calloc(1, sizeof *x);
+
+    run_folder_temporary(x->folder.dir);
+    *state = x;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *x = *state;
+
+    run_folder_remove(x->folder.dir);
+    free(x->output);
+    free(x);
+    return 0;
+}
+
+static int report(struct fixture *x)
+{
+    struct report_options o = {0};
+    struct fault f;
+    FILE *out;
+    int rc;
+
+    free(x->output);
+    out = open_memstream(&x->output, &x->output_len);
+    assert_non_null(out);
+    rc = report_make(x->folder.dir, &o, out, &x->unmet, &f);
+    fclose(out);
+    return rc;
+}
+
+static void contains(const char *text, const char *what)
+{
+    if (!strstr(text, what)) {
+        fail_msg("\"%s\" is not in: %.2000s", what, text);
+    }
+}
+
+/* A run whose file took 4 s. */
+static void add_run(const struct fixture *x, const char *name, bool valid)
+{
+    struct run_folder r = {0};
+    char text[600];
+
+    snprintf(r.dir, sizeof r.dir, "%.400s/%.60s", x->folder.dir, name);
+    mkdir(r.dir, 0777);
+    snprintf(text, sizeof text,
+             "{\"name\":\"%s\",\"plan\":\"p\",\"cell\":{\"share\":\"a\"},\"repetition\":1,"
+             "\"link\":\"sim\",\"valid\":%s,\"invalid\":[{\"reason\":\"driver-late\"}],"
+             "\"metrics\":{\"file_time_s\":{\"whole\":4}}}",
+             name, valid ? "true" : "false");
+    run_folder_text(&r, "manifest.json", "{}");
+    run_folder_text(&r, "metrics.json", text);
+    run_folder_text(&r, "DONE", "\n");
+}
+
+/* Of ten runs two have been made. */
+static void test_a_sweep_that_was_cut_short(void **state)
+{
+    struct fixture *x = *state;
+    char path[RUN_FOLDER_PATH_BYTES + 32], *html = NULL;
+    size_t room = 0;
+    sqlite3 *db;
+    FILE *f;
+
+    add_run(x, "a-1", true);
+    add_run(x, "a-4", true);
+    snprintf(path, sizeof path, "%s/index.sqlite", x->folder.dir);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(
+        sqlite3_exec(db,
+                     "CREATE TABLE runs (name, cell_index, repetition);"
+                     "WITH RECURSIVE n(i) AS (SELECT 1 UNION SELECT i + 1 FROM n WHERE i < 10)"
+                     " INSERT INTO runs SELECT 'a-' || i, 0, i FROM n;",
+                     NULL, NULL, NULL),
+        SQLITE_OK);
+    assert_int_equal(report(x), 0);
+    contains(x->output, "p: 2 of 10 planned runs on link sim\n");
+    snprintf(path, sizeof path, "%s/report.html", x->folder.dir);
+    f = fopen(path, "re");
+    assert_non_null(f);
+    assert_true(getdelim(&html, &room, '\0', f) > 0);
+    fclose(f);
+    contains(html, "2 of 10 planned runs in 1 cell on link");
+    free(html);
+    /* and when all that is planned is there */
+    assert_int_equal(
+        sqlite3_exec(db, "DELETE FROM runs WHERE name NOT IN ('a-1', 'a-4')", NULL, NULL, NULL),
+        SQLITE_OK);
+    sqlite3_close(db);
+    assert_int_equal(report(x), 0);
+    contains(x->output, "p: 2 runs on link sim\n");
+}
+
+static void put_expectations(const struct fixture *x)
+{
+    run_folder_text(&x->folder, "expect.json",
+                    "{\"schema\":1,\"expect\":["
+                    "{\"name\":\"first\",\"metric\":\"file_time_s\",\"window\":\"whole\","
+                    "\"judge\":\"mean\",\"runs\":1,"
+                    "\"checks\":[{\"cell\":\"a\",\"max\":{\"plus\":5}}]},"
+                    "{\"name\":\"second\",\"metric\":\"file_time_s\",\"window\":\"whole\","
+                    "\"judge\":\"mean\",\"runs\":1,"
+                    "\"checks\":[{\"cell\":\"a\",\"max\":{\"plus\":3}}]}]}");
+}
+
+/* One line for all expectations; each has its verdict in summary.json. */
+static void test_no_valid_run(void **state)
+{
+    struct fixture *x = *state;
+
+    add_run(x, "a-1", false);
+    put_expectations(x);
+    assert_int_equal(report(x), 1);
+    assert_int_equal(x->unmet, 2);
+    contains(x->output, "FAILED  none of 2 expectations can hold: no run is valid\n");
+    assert_null(strstr(x->output, "first"));
+    /* with a valid run each is told */
+    add_run(x, "a-2", true);
+    assert_int_equal(report(x), 1);
+    assert_int_equal(x->unmet, 1);
+    contains(x->output, "ok      first: ");
+    contains(x->output, "FAILED  second: ");
+}
+
+static void test_stale_figures_go(void **state)
+{
+    static const char *const kinds[] = {"rates", "stacks_cdf"};
+    static const char *const stale[] = {"rates.svg", "a-1-rates.csv", "a,b=2-1-rates.pdf",
+                                        "stacks_cdf-3.svg", "stacks_cdf-12.csv"};
+    static const char *const others[] = {"plots.gp",       "notes.csv",     "heart-rates2.svg",
+                                         "rates-mine.svg", "rates.svg.bak", "stacks_cdf-x1.csv"};
+    struct fixture *x = *state;
+    struct run_folder plots = {0};
+    char path[RUN_FOLDER_PATH_BYTES + 64];
+
+    snprintf(plots.dir, sizeof plots.dir, "%.400s/plots", x->folder.dir);
+    figures_stale_remove(x->folder.dir, kinds, 2); /* there is nothing */
+    mkdir(plots.dir, 0777);
+    for (size_t i = 0; i < sizeof stale / sizeof *stale; i++) {
+        run_folder_text(&plots, stale[i], "old");
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        run_folder_text(&plots, others[i], "kept");
+    }
+    figures_stale_remove(x->folder.dir, kinds, 2);
+    for (size_t i = 0; i < sizeof stale / sizeof *stale; i++) {
+        snprintf(path, sizeof path, "%s/%s", plots.dir, stale[i]);
+        assert_int_equal(access(path, F_OK), -1);
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        snprintf(path, sizeof path, "%s/%s", plots.dir, others[i]);
+        assert_int_equal(access(path, F_OK), 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_a_sweep_that_was_cut_short, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_no_valid_run, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_stale_figures_go, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
