@@ -6,6 +6,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <sys/stat.h>
 #include <cmocka.h>
 
 #define S NS_PER_S
@@ -125,16 +126,23 @@ static const char *const leavings[] = {"DONE",
 static void test_trim(void **state)
 {
     static const size_t stay[] = {[KEEP_SUMMARY] = 8, [KEEP_RECORDS] = 12, [KEEP_ALL] = 14};
-    char dir[CMD_PATH_MAX];
+    char dir[CMD_PATH_MAX], call[100];
 
     (void)state;
     make_temporary(dir);
-    for (size_t i = 0; i < 14; i++)
+    snprintf(call, sizeof(call), "%.80s/call2", dir);
+    assert_int_equal(mkdir(call, 0777), 0);
+    for (size_t i = 0; i < 14; i++) {
         write_file(dir, leavings[i], "x");
+        write_file(call, leavings[i], "x");
+    }
+    write_file(dir, "called", "no folder");
     for (int keep = KEEP_ALL; keep >= KEEP_SUMMARY; keep--) {
         assert_int_equal(keep_trim(dir, (enum keep)keep), 0);
-        for (size_t i = 0; i < 14; i++)
+        for (size_t i = 0; i < 14; i++) {
             assert_int_equal(cmd_exists(dir, leavings[i]), i < stay[keep]);
+            assert_int_equal(cmd_exists(call, leavings[i]), i < stay[keep]);
+        }
     }
     assert_int_equal(cmd_remove_tree(dir), 0);
     assert_true(keep_trim(dir, KEEP_SUMMARY) < 0);

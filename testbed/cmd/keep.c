@@ -3,13 +3,18 @@
 
 #include "agents/base/err.h"
 #include "testbed/cmd/cmd.h"
+#include "testbed/scenario/scenario_flows.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <string.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
+
+/* What the folders of further calls begin with (results/README.md). */
+#define CALL_FOLDER "call"
 
 static const char *const names[] = {
     [KEEP_SUMMARY] = "summary", [KEEP_RECORDS] = "records", [KEEP_ALL] = "all"};
@@ -54,20 +59,43 @@ static bool goes(const char *name, enum keep keep)
     return false;
 }
 
-int keep_trim(const char *dir, enum keep keep)
+/* Trims the folder of a further call, if that is one. */
+static int trim_call(int dir, const char *name, enum keep keep);
+
+static int trim(int dir, enum keep keep)
 {
-    DIR *d = opendir(dir);
+    DIR *d = dir < 0 ? NULL : fdopendir(dir);
     const struct dirent *e;
     int rc = 0;
 
-    if (!d)
+    if (!d) {
+        if (dir >= 0)
+            close(dir);
         return ERR_OS;
+    }
     while ((e = readdir(d))) {
         if (goes(e->d_name, keep) && unlinkat(dirfd(d), e->d_name, 0) && errno != ENOENT)
+            rc = ERR_OS;
+        if (!strncmp(e->d_name, CALL_FOLDER, strlen(CALL_FOLDER)) &&
+            trim_call(dirfd(d), e->d_name, keep))
             rc = ERR_OS;
     }
     closedir(d);
     return rc;
+}
+
+static int trim_call(int dir, const char *name, enum keep keep)
+{
+    int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (fd < 0)
+        return errno == ENOTDIR || errno == ELOOP ? 0 : ERR_OS;
+    return trim(fd, keep);
+}
+
+int keep_trim(const char *dir, enum keep keep)
+{
+    return trim(open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), keep);
 }
 
 bool keep_can_reduce(const char *dir)
@@ -82,7 +110,7 @@ bool keep_can_reduce(const char *dir)
 static double link_bytes(const struct scenario *s)
 {
     double rate = (double)s->path_rate;
-    bool data = false;
+    bool data = scenario_has_others(s); /* who fills the link, too */
 
     if (scenario_is_play(s))
         return PLAY_OVERHEAD * scenario_play_bytes(s);

@@ -10,7 +10,7 @@
 
 #include <libfyaml.h>
 
-#define SCENARIO_EXPECTS_MAX 64
+#define SCENARIO_EXPECTS_MAX 128
 #define SCENARIO_EXPECT_NAME_MAX 80
 
 struct scenario_file;
