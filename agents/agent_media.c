@@ -55,8 +55,10 @@ struct audio_source_config agent_media_audio(const struct agent_config *cfg,
 
 struct cc_config agent_media_limits(const struct agent_config *cfg)
 {
-    struct cc_config c = {
-        .start_rate = cfg->start_rate, .min_rate = cfg->min_rate, .max_rate = cfg->max_rate};
+    struct cc_config c = {.start_rate = cfg->start_rate,
+                          .min_rate = cfg->min_rate,
+                          .max_rate = cfg->max_rate,
+                          .weight = cfg->priority};
 
     for (int64_t i = 0; i < cfg->step_count; i++) {
         const struct agent_step *s = &cfg->steps[i];

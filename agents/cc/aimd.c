@@ -6,6 +6,8 @@
 #define RTT_START (200 * NS_PER_MS)
 #define BETA 0.85
 #define BACKOFF_BPS 5000
+/* found by trial (README.md): with it and growth w times as fast the rates are as the weights */
+#define WEIGHT_DECREASE 0.6
 #define ALPHA 1.08
 #define INCREASE_MIN_BPS 1000.0
 #define ADDITIVE_MIN_BPS_PER_S 4000.0
@@ -23,6 +25,7 @@ void aimd_init(struct aimd *a, bps_t start_rate, bps_t min_rate)
                        .min_rate = min_rate,
                        .throughput = start_rate,
                        .rtt = RTT_START,
+                       .weight = 1,
                        .changed = NS_NEVER,
                        .state = CC_STATE_HOLD};
     link_capacity_init(&a->capacity);
@@ -49,7 +52,7 @@ double aimd_near_max_increase(const struct aimd *a)
     double frame_bits = (double)a->rate / FRAMES_PER_S;
     double packet_bits = frame_bits / ceil(frame_bits / PACKET_BITS);
 
-    return fmax(ADDITIVE_MIN_BPS_PER_S, packet_bits / (2 * ns_to_s(a->rtt + RESPONSE)));
+    return a->weight * fmax(ADDITIVE_MIN_BPS_PER_S, packet_bits / (2 * ns_to_s(a->rtt + RESPONSE)));
 }
 
 static void change_state(struct aimd *a, enum cc_usage usage, ns_t now)
@@ -92,14 +95,15 @@ static void increase(struct aimd *a, ns_t now)
 
 static void decrease(struct aimd *a, ns_t now)
 {
-    double rate = BETA * (double)a->throughput;
+    double beta = 1 - (1 - BETA) / pow(a->weight, WEIGHT_DECREASE);
+    double rate = beta * (double)a->throughput;
 
     /* somewhat below the throughput, so that the queue this overuse built drains */
     if (rate > BACKOFF_BPS) {
         rate -= BACKOFF_BPS;
     }
     if (rate > (double)a->rate && a->capacity.known) {
-        rate = BETA * (double)link_capacity_estimate(&a->capacity);
+        rate = beta * (double)link_capacity_estimate(&a->capacity);
     }
     if (rate < (double)a->rate) {
         a->rate = (bps_t)rate;

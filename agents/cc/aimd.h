@@ -15,7 +15,8 @@ struct aimd {
     bps_t rate, min_rate;
     bps_t throughput; /* the last one known */
     ns_t rtt;
-    ns_t changed; /* last decision, NS_NEVER for none */
+    double weight; /* as of so many controllers together */
+    ns_t changed;  /* last decision, NS_NEVER for none */
     enum cc_state_name state;
     struct link_capacity capacity;
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "agents/cc/aimd.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -113,6 +114,22 @@ static void the_minimum_holds(void **state)
     assert_int_equal(a.rate, 100000);
 }
 
+/* Grows as fast as so many together, and gives way by less. */
+static void weight_scales_growth_and_fall(void **state)
+{
+    double one = aimd_near_max_increase(&a);
+    struct aimd light = a;
+
+    (void)state;
+    a.weight = 4;
+    assert_true(fabs(aimd_near_max_increase(&a) / one - 4) < 1e-9);
+    aimd_update(&light, CC_USAGE_OVER, MBIT, 0);
+    aimd_update(&a, CC_USAGE_OVER, MBIT, 0);
+    assert_int_equal(light.rate, 845000);
+    /* 0.15 / 4^0.6 = 0.0653, and the 5 kbit/s */
+    assert_true(a.rate > 929000 && a.rate < 931000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -123,6 +140,7 @@ int main(void)
         cmocka_unit_test_setup(near_the_capacity_it_adds_half_a_packet_per_response_time, setup),
         cmocka_unit_test_setup(reduces_once_per_round_trip, setup),
         cmocka_unit_test_setup(the_minimum_holds, setup),
+        cmocka_unit_test_setup(weight_scales_growth_and_fall, setup),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,6 +19,7 @@ struct cc;
 
 struct cc_config {
     bps_t start_rate, min_rate, max_rate;
+    int64_t weight; /* of the rate against others' at a bottleneck; 0 counts as 1 (README.md) */
 };
 
 /* The fate of one sent packet. */

@@ -336,6 +336,7 @@ int cc_libwebrtc_new(struct cc **out, const struct cc_config *cfg, ns_t now)
     g->cfg = *cfg;
     detector_reset(g);
     aimd_init(&g->aimd, cfg->start_rate, cfg->min_rate);
+    g->aimd.weight = cfg->weight > 1 ? (double)cfg->weight : 1;
     throughput_init(&g->throughput);
     alr_init(&g->alr, cfg->start_rate);
     loss_based_init(&g->loss, cfg->min_rate, cfg->max_rate);
