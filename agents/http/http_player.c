@@ -263,6 +263,8 @@ static CURLcode set_up_easy(struct http_player *p)
     rc = rc ? rc : curl_easy_setopt(p->easy, CURLOPT_NOSIGNAL, 1L);
     /* a proxy of the host's is none of the run's */
     rc = rc ? rc : curl_easy_setopt(p->easy, CURLOPT_PROXY, "");
+    /* a server that has begun anew may have another certificate */
+    rc = rc ? rc : curl_easy_setopt(p->easy, CURLOPT_CA_CACHE_TIMEOUT, 0L);
     return rc || !ca ? rc : curl_easy_setopt(p->easy, CURLOPT_CAINFO, ca);
 }
 

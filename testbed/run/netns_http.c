@@ -83,7 +83,8 @@ static int set_options(struct netns_run *r)
                                         .ip = r->manifest.sender_ip,
                                         .port = NETNS_RUN_PORT,
                                         .play = &s->play,
-                                        .seed = (uint64_t)s->seed};
+                                        .seed = (uint64_t)s->seed,
+                                        .tls = s->play_tls};
     h->look = (struct tcp_watch_options){.dir = h->dir,
                                          .ns_fd = chain_ns(r->chain, TOPOLOGY_SENDER),
                                          .port = NETNS_RUN_PORT,
@@ -93,12 +94,16 @@ static int set_options(struct netns_run *r)
 
 int netns_http_start(struct netns_run *r)
 {
-    char url[64];
-    const char *const arguments[] = {"--url", url, NULL};
-    int rc = set_options(r);
+    char url[64], ca[NETNS_RUN_PATH_MAX];
+    const char *const arguments[] = {"--url", url, r->run->scenario.play_tls ? "--ca" : NULL, ca,
+                                     NULL};
+    int rc = netns_run_path(r, ca, ORIGIN_CERTIFICATE, "");
+
+    rc = rc ? rc : set_options(r);
 
     r->http.wanted = !rc;
-    snprintf(url, sizeof url, "http://%s:%d", r->manifest.sender_ip, NETNS_RUN_PORT);
+    snprintf(url, sizeof url, "%s://%s:%d", r->run->scenario.play_tls ? "https" : "http",
+             r->manifest.sender_ip, NETNS_RUN_PORT);
     rc = rc ? rc : chain_congestion(r->chain, TOPOLOGY_SENDER, r->http.look.wanted, r->m);
     rc = rc ? rc : start_origin(r);
     rc = rc ? rc : await_origin(r);

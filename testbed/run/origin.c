@@ -55,10 +55,22 @@ static const char configuration[] =
     "    keepalive_timeout 3600s;\n"
     "    keepalive_requests 1000000;\n"
     "    server {\n"
-    "        listen %s:%d;\n"
+    "        listen %s:%d%s;\n"
+    "%s"
     "        root tracks;\n"
     "    }\n"
     "}\n";
+
+static const char with_tls[] = "        ssl_certificate run/cert.pem;\n"
+                               "        ssl_certificate_key run/key.pem;\n"
+                               "        ssl_protocols TLSv1.2 TLSv1.3;\n";
+
+/* The key is readable for its owner alone, which the server's user becomes. */
+static const char make_certificate[] =
+    "umask 077 && openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 "
+    "-subj /CN=muxbed -addext subjectAltName=IP:%s -keyout run/key.pem -out run/cert.pem 2> "
+    "run/openssl.log || { cat run/openssl.log >&2; exit 1; }; umask 022; "
+    "cat run/cert.pem > ../" ORIGIN_CERTIFICATE;
 
 int origin_find(char program[ORIGIN_PROGRAM_MAX], struct message *m)
 {
@@ -185,8 +197,28 @@ static int write_configuration(const struct origin_options *o)
     if (!f) {
         return complain("nginx.conf");
     }
-    fprintf(f, configuration, knows_itself() ? "/dev/stdout origin" : "off", o->ip, o->port);
+    fprintf(f, configuration, knows_itself() ? "/dev/stdout origin" : "off", o->ip, o->port,
+            o->tls ? " ssl" : "", o->tls ? with_tls : "");
     return fclose(f) ? complain("nginx.conf") : 0;
+}
+
+static int write_certificate(const struct origin_options *o)
+{
+    char command[sizeof make_certificate + 64];
+    int status;
+
+    if (!o->tls) {
+        return 0;
+    }
+    snprintf(command, sizeof command, make_certificate, o->ip);
+    status = system(command);
+    if (!status && can_be_nobody()) {
+        status = chown("run/key.pem", NOBODY, NOBODY) || chown("run/cert.pem", NOBODY, NOBODY);
+    }
+    if (status) {
+        dprintf(STDERR_FILENO, "no certificate could be made\n");
+    }
+    return status ? ERR_OS : 0;
 }
 
 /* What the server itself writes: its folder for that, and the log of requests, which it opens by
@@ -225,6 +257,7 @@ static int prepare(const void *arg, bool private_mounts)
     }
     rc = rc ? rc : make_dir("run");
     rc = rc ? rc : write_configuration(o);
+    rc = rc ? rc : write_certificate(o);
     rc = rc ? rc : give_to_nobody(o);
     return rc ? rc : write_tracks(o);
 }

@@ -24,7 +24,10 @@ struct origin_options {
     uint16_t port;
     const struct play_config *play;
     uint64_t seed;
+    bool tls; /* https, with a certificate made here: <run>/server.pem, which vouches for itself */
 };
+
+#define ORIGIN_CERTIFICATE "server.pem"
 
 /* Where nginx is; ERR_OS with a line that names the package when there is none. */
 int origin_find(char program[ORIGIN_PROGRAM_MAX], struct message *m);

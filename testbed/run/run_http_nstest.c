@@ -169,6 +169,21 @@ static void test_a_good_run(void **state)
     expect_in("out/all-1/metrics.json", "\"traffic_goodput_bps\"");
 }
 
+static void test_tls(void **state)
+{
+    int status;
+
+    (void)state;
+    need_server();
+    status = run_process_wait(start("wire", "2mbit", PLAYS(1, 2, ", tls: on")));
+    assert_true(status == 0 || status == 4);
+    expect_reasons("");
+    assert_int_equal(plays("outcome", PLAYER_ENDED), 2);
+    expect_in("out/all-1/server.pem", "BEGIN CERTIFICATE");
+    expect_in("out/all-1/log/sender.out", "\"GET /0/1 HTTP/1.1\"");
+    assert_string_equal(slurp("out/all-1/log/sender.log"), "");
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
@@ -406,6 +421,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_good_run, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_tls, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_refusals, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_server, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_taken_port, set_up, tear_down),

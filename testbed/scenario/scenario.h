@@ -183,6 +183,7 @@ struct scenario {
     int64_t exec_serves; /* enum scenario_serves */
 
     struct play_config play; /* stacks play-quic and play-http */
+    int64_t play_tls;        /* enum agent_switch; stack play-http */
 
     /* flows: at most one of media and AGENT_CHANNELS_MAX of data, sender to receiver */
     bool media;

@@ -206,6 +206,8 @@ static const struct scenario_key keys[] = {
      .help = "failed requests in a row that a play survives"},
     {ROW("play.connection", WORD, play.connection, "keep"), .words = {"keep", "per-track"},
      .help = "one per player as long as it lives, or a new one for every play"},
+    {ROW("play.tls", WORD, play_tls, "off"), .words = {"off", "on"},
+     .help = "stack play-http: HTTPS, with a certificate made for the run"},
 
     {ROW("audio.rate", RATE, audio_rate, "none"), .min = 1000, .max = 1000000, .never = "none",
      .help = "the media flow's audio, its RTP payload alone (RFC 8867: 20kbit), beside the video"},

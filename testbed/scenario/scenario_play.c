@@ -55,6 +55,9 @@ void scenario_check_play(const struct scenario *s, bool flows, scenario_check_re
     if (!scenario_is_play(s))
         return;
     check_buffers(&s->play, report, ctx);
+    if (s->play_tls && s->stack != AGENT_STACK_PLAY_HTTP)
+        report(ctx, "play.tls", "stack",
+               "play.tls is of HTTP: QUIC is never without; allowed with stack play-quic: off");
     if (flows)
         report(ctx, "flows", "stack",
                "stacks play-quic and play-http have their players' tracks alone; allowed: no "

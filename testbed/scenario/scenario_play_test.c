@@ -116,6 +116,7 @@ static const struct {
     {MUSIC "play: {track-min: 61s, track-max: 60s}\n", "f:3:19: play.track-min is above play.tra"},
     {MUSIC "play: {ahead: 1500ms}\n", "play.ahead is below play.resume-buffer"},
     {MUSIC "play: {ahead: 5s, start-buffer: 6s}\n", "play.ahead is below play.start-buffer"},
+    {MUSIC "play: {tls: on}\n", "play.tls is of HTTP"},
     {MUSIC "play: {players: 21}\n", "play.players: \"21\" is out of range; allowed: 1 to 20"},
     {MUSIC "play: {players: 0}\n", "play.players: \"0\" is out of range; allowed: 1 to 20"},
     {MUSIC "play: {bit-rate: 128kbit}\n",

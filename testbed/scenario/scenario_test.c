@@ -88,6 +88,7 @@ static const struct {
     {"play.request-timeout", "5s"},
     {"play.retries", "0"},
     {"play.connection", "per-track"},
+    {"play.tls", "on"},
     {"media.start", "1ns"},
     {"media.stop", "10s"},
     {"media.pause", "7s"},
