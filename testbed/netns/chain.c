@@ -101,7 +101,8 @@ static int shape(const struct chain *c, const struct topology_iface *t, struct s
 {
     const struct impair_config *asked = &c->topo.impair[delayed_by(t->node)];
     const struct impair_config plain = {.delay = asked->delay};
-    bps_t rate = asked->rate > c->topo.path.rate ? asked->rate : c->topo.path.rate;
+    bps_t shaped = c->topo.paths[delayed_by(t->node)].rate;
+    bps_t rate = asked->rate > shaped ? asked->rate : shaped;
     int rc = shape_netem(out, rate, asked, m);
 
     return rc || c->impaired ? rc : shape_netem(out, rate, &plain, m);
@@ -123,7 +124,7 @@ static int configure(struct chain *c, size_t i, struct message *m)
     int rc = iface_prepare(&f, topology_is_router(t->node), m);
 
     if (!rc && t->tbf) {
-        rc = qdisc_set_tbf(f.nl, f.ifindex, &c->topo.tbf, m);
+        rc = qdisc_set_tbf(f.nl, f.ifindex, &c->topo.tbf[topology_shaped_by(t->node)], m);
     }
     if (!rc && t->netem) {
         rc = set_netem(c, &f, t, m);
@@ -412,7 +413,8 @@ static int check_iface(struct chain *c, size_t i, struct message *m)
 
         return rc ? rc : qdisc_check_netem(f.nl, f.ifindex, &netem, m);
     }
-    return t->tbf ? qdisc_check_tbf(f.nl, f.ifindex, &c->topo.tbf, m) : check_plain(c, i, m);
+    return t->tbf ? qdisc_check_tbf(f.nl, f.ifindex, &c->topo.tbf[topology_shaped_by(t->node)], m)
+                  : check_plain(c, i, m);
 }
 
 int chain_impair(struct chain *c, struct message *m)
@@ -446,15 +448,17 @@ int chain_changes(struct chain *c, struct chain_changes *out, struct message *m)
     return 0;
 }
 
-int chain_reshape(struct chain *c, const struct shape_tbf *tbf, struct message *m)
+int chain_reshape(struct chain *c, enum topology_direction d, const struct shape_tbf *tbf,
+                  struct message *m)
 {
     for (size_t i = 0; i < c->topo.iface_count; i++) {
+        const struct topology_iface *t = &c->topo.ifaces[i];
         struct iface f = at(c, i);
 
-        if (c->topo.ifaces[i].tbf && qdisc_set_tbf(f.nl, f.ifindex, tbf, m)) {
-            return located(m, &c->topo.ifaces[i]);
+        if (t->tbf && topology_shaped_by(t->node) == d && qdisc_set_tbf(f.nl, f.ifindex, tbf, m)) {
+            return located(m, t);
         }
     }
-    c->topo.tbf = *tbf;
+    c->topo.tbf[d] = *tbf;
     return 0;
 }

@@ -57,7 +57,8 @@ int chain_changes(struct chain *c, struct chain_changes *out, struct message *m)
 /* Gives TCP connections whose data a node sends the congestion control of that name, as the kernel
  * calls it, whoever opens them. Returns 0, or ERR_OS with the cause. */
 int chain_congestion(struct chain *c, enum topology_node node, const char *name, struct message *m);
-/* Changes rate and queue limit of both shapers in place. */
-int chain_reshape(struct chain *c, const struct shape_tbf *tbf, struct message *m);
+/* Changes rate and queue limit of one direction's shaper in place. */
+int chain_reshape(struct chain *c, enum topology_direction d, const struct shape_tbf *tbf,
+                  struct message *m);
 
 #endif

@@ -442,7 +442,7 @@ static void test_reshape_keeps_the_queue(void **state)
         send_one(&from, &to, UDP_BYTES);
     }
     begin = now();
-    if (chain_reshape(c, &tbf, &m)) {
+    if (chain_reshape(c, TOPOLOGY_FORWARD, &tbf, &m)) {
         fail_msg("%s", m.text);
     }
     for (int got = 0; got < OFFERED;) {

@@ -314,7 +314,7 @@ int netns_certify(struct netns_run *r)
     if (r->opt->no_certificate) {
         return write_file(r, NULL);
     }
-    certify_asked(asked, &r->run->scenario, r->topo.tbf.burst_bytes);
+    certify_asked(asked, &r->run->scenario, r->topo.tbf[TOPOLOGY_FORWARD].burst_bytes);
     certificate_init(&r->certificate, asked);
     rc = netns_run_path(r, log, "log/certificate", ".log");
     rc = rc ? rc : service_start(&s, &o, r->m);

@@ -5,6 +5,7 @@
 #include "testbed/netns/netns.h"
 #include "testbed/run/netns_queue.h"
 #include "testbed/run/run_path.h"
+#include "testbed/scenario/scenario_flows.h"
 #include "testbed/wire/realtime.h"
 
 #include <errno.h>
@@ -21,6 +22,12 @@ static int lay_out(struct netns_run *r)
     int rc = topology_init(&r->topo, r->opt->link == RUN_LINK_WIRE ? TOPOLOGY_WIRE : TOPOLOGY_NETEM,
                            &path, r->m);
 
+    if (!rc && scenario_back_rate_is_own(s)) {
+        bps_t rate = scenario_rate_of(s, SCENARIO_BACKWARD);
+
+        rc = topology_set_rate(&r->topo, TOPOLOGY_BACKWARD, rate, scenario_queue_bytes_at(s, rate),
+                               r->m);
+    }
     for (enum topology_direction d = 0; d < TOPOLOGY_DIRECTIONS; d++) {
         r->topo.impair[d] = run_path_impair(s, d);
     }

@@ -73,7 +73,7 @@ static void add_call(struct netns_run *r, size_t n)
                            .link = r->topo.kind == TOPOLOGY_WIRE ? "wire" : "netem",
                            .link_why = r->opt->link_why,
                            .port = scenario_call_port(n),
-                           .burst_bytes = r->topo.tbf.burst_bytes};
+                           .burst_bytes = r->topo.tbf[TOPOLOGY_FORWARD].burst_bytes};
     inet_ntop(AF_INET, addresses[NETNS_SENDER].ip, m->sender_ip, sizeof m->sender_ip);
     inet_ntop(AF_INET, addresses[NETNS_RECEIVER].ip, m->receiver_ip, sizeof m->receiver_ip);
 }

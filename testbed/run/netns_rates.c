@@ -2,6 +2,7 @@
 #include "testbed/run/netns_rates.h"
 
 #include "agents/base/err.h"
+#include "testbed/scenario/scenario_flows.h"
 #include "testbed/topology/shape.h"
 #include "testbed/wire/realtime.h"
 
@@ -16,17 +17,42 @@
 
 void netns_rates_start(struct netns_rates *r, const struct scenario *s, ns_t start)
 {
-    *r = (struct netns_rates){.running = true, .start = start};
-    run_rates_init(&r->rates, s, SCENARIO_FORWARD);
-    rate_cursor_init(&r->cursor, &r->rates.schedule);
+    *r = (struct netns_rates){
+        .running = true, .start = start, .lane_count = scenario_back_rate_is_own(s) ? 2 : 1};
+    for (size_t i = 0; i < r->lane_count; i++) {
+        struct netns_rates_lane *l = &r->lanes[i];
+
+        run_rates_init(&l->rates, s, i ? SCENARIO_BACKWARD : SCENARIO_FORWARD);
+        rate_cursor_init(&l->cursor, &l->rates.schedule);
+    }
     if (netns_rates_next(r) != NS_NEVER) {
         (void)realtime_schedule(PRIORITY);
     }
 }
 
+/* Which lane changes next; CLOCK_MONOTONIC of that into *at, NS_NEVER: none. */
+static size_t next_lane(const struct netns_rates *r, ns_t *at)
+{
+    size_t lane = 0;
+
+    *at = NS_NEVER;
+    for (size_t i = 0; i < r->lane_count && r->running; i++) {
+        ns_t next = ns_add(r->start, rate_cursor_next(&r->lanes[i].cursor));
+
+        if (next < *at) {
+            *at = next;
+            lane = i;
+        }
+    }
+    return lane;
+}
+
 ns_t netns_rates_next(const struct netns_rates *r)
 {
-    return r->running ? ns_add(r->start, rate_cursor_next(&r->cursor)) : NS_NEVER;
+    ns_t at;
+
+    (void)next_lane(r, &at);
+    return at;
 }
 
 static void note_failure(struct netns_rates *r, const struct message *why)
@@ -54,18 +80,28 @@ static void note_change(struct netns_rates *r, const struct netns_rates_change *
     r->made[r->count++] = *change;
 }
 
-/* Makes the step under the cursor, which was due then. */
-static void make_step(struct netns_rates *r, struct chain *c, ns_t due)
+static int reshape(const struct netns_rates *r, struct chain *c, size_t lane,
+                   const struct shape_tbf *tbf, struct message *m)
 {
-    const struct scenario *s = r->rates.scenario;
-    struct netns_rates_change change = {.rate = rate_cursor_rate(&r->cursor), .time.due = due};
+    int rc = lane == 0 ? chain_reshape(c, TOPOLOGY_FORWARD, tbf, m) : 0;
+
+    return rc || (lane == 0 && r->lane_count > 1) ? rc
+                                                  : chain_reshape(c, TOPOLOGY_BACKWARD, tbf, m);
+}
+
+/* Makes the step under a lane's cursor, which was due then. */
+static void make_step(struct netns_rates *r, struct chain *c, size_t lane, ns_t due)
+{
+    const struct scenario *s = r->lanes[lane].rates.scenario;
+    struct netns_rates_change change = {
+        .rate = rate_cursor_rate(&r->lanes[lane].cursor), .time.due = due, .backward = lane > 0};
     const struct shape_path path = {.rate = change.rate,
                                     .queue_bytes = scenario_queue_bytes_at(s, change.rate)};
     struct shape_tbf tbf;
     struct message m;
 
     change.time.begin = realtime_mono() - r->start;
-    if (shape_tbf(&tbf, &path, &m) || chain_reshape(c, &tbf, &m)) {
+    if (shape_tbf(&tbf, &path, &m) || reshape(r, c, lane, &tbf, &m)) {
         note_failure(r, &m);
         return;
     }
@@ -75,15 +111,19 @@ static void make_step(struct netns_rates *r, struct chain *c, ns_t due)
 
 void netns_rates_apply(struct netns_rates *r, struct chain *c)
 {
-    for (ns_t next; (next = netns_rates_next(r)) != NS_NEVER && next <= realtime_mono();) {
-        rate_cursor_advance(&r->cursor);
-        make_step(r, c, next - r->start);
+    ns_t next;
+    size_t lane;
+
+    while (lane = next_lane(r, &next), next != NS_NEVER && next <= realtime_mono()) {
+        rate_cursor_advance(&r->lanes[lane].cursor);
+        make_step(r, c, lane, next - r->start);
     }
 }
 
 void netns_rates_stop(struct netns_rates *r)
 {
-    if (r->running && r->rates.schedule.count > 1) {
+    if (r->running &&
+        (r->lanes[0].rates.schedule.count > 1 || r->lanes[1].rates.schedule.count > 1)) {
         (void)sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){0});
     }
     r->running = false;
@@ -104,9 +144,9 @@ void netns_rates_judge(const struct netns_rates *r, struct manifest *m)
         }
     }
     if (late) {
-        snprintf(detail, sizeof detail, "the step of %.3f s to %.3f Mbit/s came %.1f ms late",
+        snprintf(detail, sizeof detail, "the step of %.3f s to %.3f Mbit/s%s came %.1f ms late",
                  ns_to_s(worst->time.due), (double)worst->rate / 1e6,
-                 ns_to_ms(worst->time.end - worst->time.due));
+                 worst->backward ? " back" : "", ns_to_ms(worst->time.end - worst->time.due));
         manifest_add_invalid(m, "rate-late", late, detail);
     }
     if (r->failed) {
@@ -118,7 +158,9 @@ void netns_rates_judge(const struct netns_rates *r, struct manifest *m)
 void netns_rates_write(const struct netns_rates *r, const struct record_sink *sink)
 {
     for (size_t i = 0; i < r->count; i++) {
-        run_rates_record(&r->rates, sink, r->made[i].rate, &r->made[i].time);
+        const struct netns_rates_change *c = &r->made[i];
+
+        run_rates_record(&r->lanes[c->backward].rates, sink, c->rate, &c->time);
     }
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Changes of the bottleneck's rate in a run in real namespaces (private to run_netns.c and the
  * netns_*.c beside it). The leader makes them itself, between waiting for agents, by changing both
- * shapers in place. */
+ * shapers, or that of one direction, in place. */
 #ifndef TESTBED_RUN_NETNS_RATES_H
 #define TESTBED_RUN_NETNS_RATES_H
 
@@ -17,14 +17,21 @@
 struct netns_rates_change {
     bps_t rate;
     struct run_rates_time time; /* run time */
+    bool backward;              /* of the way back alone */
+};
+
+/* What changes by itself: both directions, or one of them. */
+struct netns_rates_lane {
+    struct run_rates rates;
+    struct rate_cursor cursor;
 };
 
 struct netns_rates {
     bool running;
-    ns_t start; /* CLOCK_MONOTONIC at run time 0 */
-    struct run_rates rates;
-    struct rate_cursor cursor;
-    struct netns_rates_change *made; /* in order */
+    ns_t start;                                         /* CLOCK_MONOTONIC at run time 0 */
+    struct netns_rates_lane lanes[TOPOLOGY_DIRECTIONS]; /* not to be moved once begun */
+    size_t lane_count;                                  /* 1: both directions are alike */
+    struct netns_rates_change *made;                    /* in order */
     size_t count, room;
     uint64_t failed;
     struct message why; /* of the first failure */

@@ -171,7 +171,7 @@ static void test_no_packet_vanishes(void **state)
                   (unsigned long long)forward.drops, (unsigned long long)socket_drops(&to));
     assert_int_equal(rates.failed, 0);
     assert_int_equal(rates.count, STEPS - 1);
-    assert_int_equal(chain_topology(c)->tbf.rate_bytes_per_s, 4000000 / 8);
+    assert_int_equal(chain_topology(c)->tbf[TOPOLOGY_FORWARD].rate_bytes_per_s, 4000000 / 8);
     assert_int_equal(losses.qdisc_drops + losses.iface_drops, 0);
     assert_int_equal(forward.in_packets, sent);
     assert_true(forward.drops > 0);

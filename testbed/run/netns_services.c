@@ -163,13 +163,15 @@ static ns_t delay_max(const struct topology *t)
 
 static ns_t idle_enough(const struct topology *t)
 {
-    return delay_max(t) + rate_duration(t->path.rate, SHAPE_PACKET_BYTES) + DRAIN_IDLE_MARGIN;
+    return delay_max(t) + rate_duration(t->paths[TOPOLOGY_FORWARD].rate, SHAPE_PACKET_BYTES) +
+           DRAIN_IDLE_MARGIN;
 }
 
 /* Both directions may hold a full queue when the agents end. */
 static ns_t drain_max(const struct topology *t)
 {
-    return delay_max(t) + shape_queue_bound(&t->path) + 2 * idle_enough(t) + DRAIN_GRACE;
+    return delay_max(t) + shape_queue_bound(&t->paths[TOPOLOGY_FORWARD]) + 2 * idle_enough(t) +
+           DRAIN_GRACE;
 }
 
 /* The topology with the path at its slowest, behind a queue as long as it ever was. */
@@ -178,8 +180,10 @@ static struct topology slowest(const struct netns_run *r)
     const struct scenario *s = &r->run->scenario;
     struct topology t = r->topo;
 
-    t.path.rate = scenario_rate_min(s);
-    t.path.queue_bytes = scenario_queue_bytes_at(s, scenario_rate_max(s));
+    for (int i = 0; i < TOPOLOGY_DIRECTIONS; i++) {
+        t.paths[i].rate = scenario_rate_min(s);
+        t.paths[i].queue_bytes = scenario_queue_bytes_at(s, scenario_rate_max(s));
+    }
     return t;
 }
 

@@ -104,9 +104,17 @@ static int await_start(int fd, ns_t *start)
     return n == sizeof *start ? 0 : ERR_OS;
 }
 
-static int carry(struct traffic *t, int fd, struct message *m)
+/* Unread when we close, a command would take our last answer with it. */
+static int take_command(int fd, struct message *m)
 {
     char command;
+
+    return read(fd, &command, 1) == 1 ? 0
+                                      : message_set(m, ERR_OS, "traffic: its leader is not there");
+}
+
+static int carry(struct traffic *t, int fd, struct message *m)
+{
     ns_t start;
     int rc;
 
@@ -114,8 +122,9 @@ static int carry(struct traffic *t, int fd, struct message *m)
         return message_set(m, ERR_OS, "traffic: no start time came");
     }
     rc = traffic_run(t, start, fd, m);
-    rc = rc || read(fd, &command, 1) == 1 ? rc : message_set(m, ERR_OS, "traffic: not told to end");
-    return rc ? rc : traffic_drain(t, fd, m);
+    rc = rc ? rc : take_command(fd, m);
+    rc = rc ? rc : traffic_drain(t, fd, m);
+    return rc ? rc : take_command(fd, m);
 }
 
 static int serve(int fd, void *arg)

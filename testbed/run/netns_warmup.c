@@ -74,7 +74,9 @@ static ns_t longest_delay(const struct topology *t)
 
 static int exchange(struct netns_run *r, struct end ends[2])
 {
-    ns_t spacing = spacing_of(&r->topo.path), next = realtime_mono(),
+    ns_t spacing = ns_max(spacing_of(&r->topo.paths[TOPOLOGY_FORWARD]),
+                          spacing_of(&r->topo.paths[TOPOLOGY_BACKWARD])),
+         next = realtime_mono(),
          deadline = next + PACKETS * spacing + longest_delay(&r->topo) + PATIENCE;
     int sent = 0, got[2] = {0}, all = PACKETS;
 

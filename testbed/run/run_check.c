@@ -6,6 +6,7 @@
 #include "testbed/run/certify.h"
 #include "testbed/run/netns_run.h"
 #include "testbed/run/run_path.h"
+#include "testbed/scenario/scenario_flows.h"
 #include "testbed/wire/realtime.h"
 
 #include <arpa/inet.h>
@@ -83,9 +84,12 @@ int run_check_sim(const struct plan_run *run, struct run_check_result *out)
     for (int i = 0; i < CERTIFICATE_DIRECTIONS; i++) {
         enum topology_direction d = i == CERTIFICATE_FORWARD ? TOPOLOGY_FORWARD : TOPOLOGY_BACKWARD;
 
-        links[i] = (struct link_config){.rate = s->path_rate,
-                                        .burst_bytes = burst,
-                                        .queue_bytes = scenario_queue_bytes(s),
+        bps_t rate =
+            scenario_rate_of(s, i == CERTIFICATE_FORWARD ? SCENARIO_FORWARD : SCENARIO_BACKWARD);
+
+        links[i] = (struct link_config){.rate = rate,
+                                        .burst_bytes = link_burst_bytes(rate),
+                                        .queue_bytes = scenario_queue_bytes_at(s, rate),
                                         .impair = run_path_impair(s, d)};
     }
     *out = (struct run_check_result){.wire_late_p99 = NS_NEVER, .wire_late_max = NS_NEVER};

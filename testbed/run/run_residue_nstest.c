@@ -14,12 +14,15 @@
 #define KILLS 20
 #define RESIDUE_LIMIT NS_PER_S
 
-/* Short, but with every phase: set-up, traffic, drain, teardown. */
+/* Short, but with every phase: set-up, traffic, drain, teardown; and with every kind of process. */
 static const char scenario[] = "name: short\n"
                                "path: {rate: 5mbit, delay: 10ms, queue: 300ms}\n"
                                "flows:\n"
                                "  - {kind: media}\n"
                                "  - {kind: data, size: endless, start: 500ms}\n"
+                               "call2: {start: 0s, direction: backward}\n"
+                               "tcp: {congestion-control: reno}\n"
+                               "udp: {rate: 100kbit}\n"
                                "duration: 1500ms\n";
 
 static struct run_process_fixture fixture;

@@ -73,8 +73,7 @@ int topology_init(struct topology *t, enum topology_kind kind, const struct shap
     size_t links =
         wire ? sizeof wire_ends / sizeof wire_ends[0] : sizeof netem_ends / sizeof netem_ends[0];
 
-    *t = (struct topology){
-        .kind = kind, .path = *path, .node_count = wire ? TOPOLOGY_NODES : TOPOLOGY_MIDDLE};
+    *t = (struct topology){.kind = kind, .node_count = wire ? TOPOLOGY_NODES : TOPOLOGY_MIDDLE};
     for (size_t i = 0; i < links; i++) {
         add_end(t, &ends[i][0]);
         add_end(t, &ends[i][1]);
@@ -83,9 +82,29 @@ int topology_init(struct topology *t, enum topology_kind kind, const struct shap
     t->route_count = sizeof routes / sizeof routes[0];
     memcpy(t->routes, routes, sizeof routes);
     for (int i = 0; i < TOPOLOGY_DIRECTIONS; i++) {
+        int rc;
+
+        t->paths[i] = *path;
         t->impair[i] = (struct impair_config){.delay = path->delay, .rate = path->rate};
+        rc = shape_tbf(&t->tbf[i], path, m);
+        if (rc) {
+            return rc;
+        }
     }
-    return shape_tbf(&t->tbf, path, m);
+    return 0;
+}
+
+int topology_set_rate(struct topology *t, enum topology_direction d, bps_t rate,
+                      int64_t queue_bytes, struct message *m)
+{
+    t->paths[d].rate = rate;
+    t->paths[d].queue_bytes = queue_bytes;
+    return shape_tbf(&t->tbf[d], &t->paths[d], m);
+}
+
+enum topology_direction topology_shaped_by(enum topology_node router)
+{
+    return router == TOPOLOGY_ROUTER1 ? TOPOLOGY_FORWARD : TOPOLOGY_BACKWARD;
 }
 
 void topology_wire_shapes(struct topology *t)

@@ -58,16 +58,22 @@ struct topology {
     size_t node_count, iface_count, route_count;
     struct topology_iface ifaces[TOPOLOGY_IFACES_MAX];
     struct topology_route routes[TOPOLOGY_ROUTES_MAX];
-    struct shape_path path;
+    struct shape_path paths[TOPOLOGY_DIRECTIONS];
     /* Delay and what else happens behind the bottleneck. topology_init sets the path's delay; who
      * wants more sets it afterwards. */
     struct impair_config impair[TOPOLOGY_DIRECTIONS];
-    struct shape_tbf tbf;
+    struct shape_tbf tbf[TOPOLOGY_DIRECTIONS];
 };
 
-/* Lays out the chain. Returns 0, or ERR_CONFIG with what is wrong about the path. */
+/* The direction that a router's outer interface shapes. */
+enum topology_direction topology_shaped_by(enum topology_node router);
+/* Lays out the chain, with a path that is alike in both directions. Returns 0, or ERR_CONFIG with
+ * what is wrong about the path. */
 int topology_init(struct topology *t, enum topology_kind kind, const struct shape_path *path,
                   struct message *m);
+/* Gives one direction a rate and a queue of its own. Likewise. */
+int topology_set_rate(struct topology *t, enum topology_direction d, bps_t rate,
+                      int64_t queue_bytes, struct message *m);
 /* Of kind wire: rate and queue are the middle node's, too, and no router has a shaper. */
 void topology_wire_shapes(struct topology *t);
 const char *topology_node_name(enum topology_node node);

@@ -140,13 +140,33 @@ static void test_hosts(void **state)
     assert_string_equal(addr_print(&a, text), "10.77.3.2:1");
 }
 
+/* A rate of its own for one direction changes the other one's shaper in nothing. */
+static void test_the_way_back(void **state)
+{
+    struct topology t;
+    struct message m;
+
+    (void)state;
+    assert_int_equal(topology_init(&t, TOPOLOGY_WIRE, &usual, &m), 0);
+    assert_memory_equal(&t.tbf[TOPOLOGY_FORWARD], &t.tbf[TOPOLOGY_BACKWARD], sizeof t.tbf[0]);
+    assert_int_equal(topology_shaped_by(TOPOLOGY_ROUTER1), TOPOLOGY_FORWARD);
+    assert_int_equal(topology_shaped_by(TOPOLOGY_ROUTER2), TOPOLOGY_BACKWARD);
+    assert_int_equal(topology_set_rate(&t, TOPOLOGY_BACKWARD, 800000, 30000, &m), 0);
+    assert_int_equal(t.tbf[TOPOLOGY_BACKWARD].rate_bytes_per_s, 100000);
+    assert_int_equal(t.tbf[TOPOLOGY_BACKWARD].limit_bytes, 30000);
+    assert_int_equal(t.paths[TOPOLOGY_BACKWARD].delay, usual.delay);
+    assert_int_equal(t.tbf[TOPOLOGY_FORWARD].rate_bytes_per_s, usual.rate / 8);
+    assert_int_equal(t.paths[TOPOLOGY_FORWARD].rate, usual.rate);
+    assert_int_equal(topology_set_rate(&t, TOPOLOGY_BACKWARD, 800000, 1000, &m), ERR_CONFIG);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_burst),       cmocka_unit_test(test_tbf),
         cmocka_unit_test(test_tbf_rejects), cmocka_unit_test(test_queue_bound),
         cmocka_unit_test(test_netem_chain), cmocka_unit_test(test_wire_chain),
-        cmocka_unit_test(test_hosts),
+        cmocka_unit_test(test_hosts),       cmocka_unit_test(test_the_way_back),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
