@@ -229,6 +229,13 @@ static int finish(FILE *f)
     return fclose(f) || failed ? ERR_OS : 0;
 }
 
+static int add_server(json_t *doc, const struct manifest *m)
+{
+    return m->server[0] ? json_object_set_new(json_object_get(doc, "versions"), "server",
+                                              line_json(m->server))
+                        : 0;
+}
+
 int manifest_write(const struct manifest *m, const char *dir)
 {
     json_t *doc = run_json(m), *outcome = outcome_json(m), *flows = flows_of_many(m);
@@ -236,7 +243,8 @@ int manifest_write(const struct manifest *m, const char *dir)
     int rc = ERR_NOMEM;
 
     if (!doc || !outcome || !flows || json_object_update(doc, outcome) ||
-        json_object_update(doc, flows) || manifest_add_aqm(doc, &m->run->scenario)) {
+        json_object_update(doc, flows) || manifest_add_aqm(doc, &m->run->scenario) ||
+        add_server(doc, m)) {
         goto out;
     }
     rc = ERR_OS;

@@ -25,6 +25,7 @@ struct manifest {
     char sender_ip[48], receiver_ip[48];
     uint16_t port;
     int64_t burst_bytes;
+    char server[48]; /* whose program serves, if not an agent: "nginx/1.22.1"; empty: none */
     int64_t wall_start_ns, wall_end_ns, monotonic_start_ns, monotonic_end_ns;
     ns_t duration;
     struct manifest_agent sender, receiver;

@@ -104,6 +104,7 @@ int netns_http_start(struct netns_run *r)
     r->http.wanted = !rc;
     snprintf(url, sizeof url, "%s://%s:%d", r->run->scenario.play_tls ? "https" : "http",
              r->manifest.sender_ip, NETNS_RUN_PORT);
+    origin_version(r->manifest.server, sizeof r->manifest.server);
     rc = rc ? rc : chain_congestion(r->chain, TOPOLOGY_SENDER, r->http.look.wanted, r->m);
     rc = rc ? rc : start_origin(r);
     rc = rc ? rc : await_origin(r);
@@ -222,6 +223,23 @@ void netns_http_judge(struct netns_run *r)
     invalid(r, "congestion-unseen", h->report.samples == 0, detail);
     snprintf(detail, sizeof detail, "first: %s", h->death);
     invalid(r, "origin-ended", h->deaths, detail);
+}
+
+void netns_http_write(const struct netns_run *r, const struct record_sink *sink)
+{
+    const struct netns_http *h = &r->http;
+    const struct {
+        const char *name;
+        uint64_t value;
+    } counters[] = {{"tcp-looks", h->report.looks},
+                    {"tcp-samples", h->report.samples},
+                    {"tcp-connections", h->report.connections},
+                    {"tcp-other-control", h->report.wrong},
+                    {"origin-ends", h->deaths}};
+
+    for (size_t i = 0; h->wanted && i < sizeof counters / sizeof *counters; i++) {
+        record_put_named(sink, RECORD_COUNTER, counters[i].name, (int64_t)counters[i].value);
+    }
 }
 
 void netns_http_release_all(struct netns_run *r)

@@ -5,6 +5,7 @@
 #ifndef TESTBED_RUN_NETNS_HTTP_H
 #define TESTBED_RUN_NETNS_HTTP_H
 
+#include "agents/record/record.h"
 #include "testbed/run/origin.h"
 #include "testbed/run/tcp_watch.h"
 
@@ -33,6 +34,8 @@ int netns_http_wait(struct netns_run *r);
 /* Ends the looking. Does nothing in runs of another stack, as all below. */
 int netns_http_finish(struct netns_run *r);
 void netns_http_judge(struct netns_run *r);
+/* Counters of what was seen. */
+void netns_http_write(const struct netns_run *r, const struct record_sink *sink);
 /* Whatever is left is gone then. */
 void netns_http_release_all(struct netns_run *r);
 

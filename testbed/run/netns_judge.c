@@ -327,6 +327,7 @@ int netns_write_links(struct netns_run *r)
     put_link(r, record_csv_sink(records), 1, time);
     put_counters(r, record_csv_sink(records));
     netns_traffic_write(r, record_csv_sink(records));
+    netns_http_write(r, record_csv_sink(records));
     netns_rates_write(&r->rates, record_csv_sink(records));
     netns_queue_record(r, record_csv_sink(records), time);
     if (record_csv_close(records)) {

@@ -86,6 +86,25 @@ int origin_find(char program[ORIGIN_PROGRAM_MAX], struct message *m)
         "http installs it (Debian: nginx)");
 }
 
+void origin_version(char *text, size_t len)
+{
+    char command[ORIGIN_PROGRAM_MAX + 16], line[128] = "", program[ORIGIN_PROGRAM_MAX], *version;
+    struct message m;
+    FILE *f = NULL;
+
+    if (!origin_find(program, &m)) {
+        snprintf(command, sizeof command, "%s -v 2>&1", program);
+        f = popen(command, "re");
+    }
+    if (f) {
+        (void)!fgets(line, sizeof line, f);
+        pclose(f);
+    }
+    version = strstr(line, "nginx/");
+    snprintf(text, len, "%.*s", version ? (int)strcspn(version, " \r\n") : 0,
+             version ? version : "");
+}
+
 int64_t origin_bytes(const struct play_config *play, uint64_t seed)
 {
     int64_t sum = 0;

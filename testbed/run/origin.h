@@ -12,6 +12,7 @@
 #include "agents/play/play_config.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define ORIGIN_PROGRAM_MAX 64
@@ -31,6 +32,8 @@ struct origin_options {
 
 /* Where nginx is; ERR_OS with a line that names the package when there is none. */
 int origin_find(char program[ORIGIN_PROGRAM_MAX], struct message *m);
+/* What nginx calls itself, "nginx/1.22.1"; empty when it does not say. */
+void origin_version(char *text, size_t len);
 /* The bytes of all tracks of a run, or some number above ORIGIN_BYTES_MAX. */
 int64_t origin_bytes(const struct play_config *play, uint64_t seed);
 /* The work of a process of its own, in the server's network namespace (child_options.run; arg is a

@@ -164,6 +164,9 @@ static void test_a_good_run(void **state)
     samples = run_http_rows(fixture.dir, "sender.tcp.csv", NULL, 0);
     assert_true(samples >= 2);
     expect_in("out/all-1/sender.tcp.csv", "\ncubic-");
+    expect_in("out/all-1/testbed.counter.csv", "tcp-connections,2\n");
+    expect_in("out/all-1/testbed.counter.csv", "tcp-other-control,0\n");
+    expect_in("out/all-1/manifest.json", "\"server\": \"nginx/");
     expect_in("out/all-1/traffic.csv", "forward,tcp,10.77.1.1:5000,");
     expect_in("out/all-1/metrics.json", "\"playback_latency_ms_p50\"");
     expect_in("out/all-1/metrics.json", "\"traffic_goodput_bps\"");
