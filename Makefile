@@ -294,7 +294,7 @@ clean:
 	$(Q)rm -rf $(BUILD)
 
 help:
-	@echo 'all       build/muxbed, build/agent, build/analyze (default)'
+	@echo 'all       build/muxbed, build/agent, build/player, build/analyze (default)'
 	@echo 'test      install what is missing, build, run unit and namespace tests (root)'
 	@echo 'unit      unit tests only; no privileges'
 	@echo 'nstest    namespace tests only'
