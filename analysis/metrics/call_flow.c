@@ -25,8 +25,6 @@ static void add_packets(struct flow_set *set, struct path_flow *f, const struct 
             flow_set_carry(set, f->backward != (k == 1), p->received, p->ip_bytes);
             if (k == 0) {
                 flow_series_packet(&f->series, p->sent, p->received, p->ip_bytes);
-                f->start = ns_min(f->start, p->sent);
-                f->stop = f->stop == NS_NEVER ? p->sent : ns_max(f->stop, p->sent);
             }
         }
     }
@@ -61,6 +59,8 @@ static void add_media(struct path_flow *f, const struct media *m)
     }
     if (last != NS_NEVER) {
         flow_series_active(&f->series, from, last + 1);
+        f->start = m->packets[0].sent;
+        f->stop = last;
     }
 }
 

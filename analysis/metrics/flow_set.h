@@ -27,7 +27,7 @@ struct path_flow {
     double weight;     /* its priority */
     double most_bps;   /* on Ethernet, what it can use; INFINITY: any */
     unsigned segments; /* bit i: it crosses segment i of the path */
-    ns_t start, stop;  /* first and last packet sent; NS_NEVER: none */
+    ns_t start, stop;  /* first and last packet sent, of a call of media; NS_NEVER: none */
     struct flow_series series;
     double *fair_bps; /* its fair share by bin; 0 while it is not active */
 };

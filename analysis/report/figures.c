@@ -5,6 +5,7 @@
 #include "analysis/report/figure_csv.h"
 #include "analysis/report/figure_grid.h"
 #include "analysis/report/figures_stale.h"
+#include "analysis/report/flow_figures.h"
 #include "analysis/report/play_figures.h"
 #include "analysis/report/summary.h"
 
@@ -441,6 +442,7 @@ static void put_script(FILE *f, const struct plan_results *p, const json_t *summ
     fprintf(f, "cells = %zu\n", p->cell_count);
     put_grid(f, p);
     put_figures(f, p, summary, (struct kinds){FIGURE_CELL_KINDS, FIGURE_PLAN_KINDS}, 0);
+    flow_figures_put_script(f, p);
     play_figures_put_script(f, p, summary);
     fputs("unset output\n", f);
 }
@@ -484,6 +486,7 @@ static int write_data(const struct plan_results *p, const json_t *summary, struc
             rc = figures_wanted(p, summary, k, i) ? figure_csv_write(p, summary, k, i, f) : 0;
         }
     }
+    rc = rc ? rc : flow_figures_write(p, f);
     return rc ? rc : play_figures_write(p, summary, f);
 }
 

@@ -7,6 +7,7 @@
 #include "analysis/report/certificates.h"
 #include "analysis/report/figures.h"
 #include "analysis/report/html_figures.h"
+#include "analysis/report/html_flows.h"
 #include "analysis/report/html_outliers.h"
 #include "analysis/report/html_play.h"
 #include "analysis/report/html_setup.h"
@@ -580,6 +581,7 @@ static void put_page(struct page *g)
     put_validity(g);
     certificates_put_html(g->f, g->p);
     put_expect(g);
+    html_flows_put(g->f, g->p, g->summary);
     html_play_put(g->f, g->p, g->summary);
     if (figures_wanted(g->p, g->summary, FIGURE_GRID_MEDIA, 0)) {
         fputs("<h2>All paths</h2>\n", g->f);
