@@ -203,14 +203,13 @@ static void set_filter(const struct netns_run *r, char filter[FILTER_BYTES])
 {
     if (netns_exec_wanted(r)) {
         snprintf(filter, FILTER_BYTES, "ip"); /* whatever the commands send each other */
-    } else if (netns_http_wanted(r)) {
-        snprintf(filter, FILTER_BYTES, "tcp port %d", NETNS_RUN_PORT);
     } else if (scenario_has_others(&r->run->scenario)) {
         snprintf(filter, FILTER_BYTES, "udp portrange %d-%d or udp portrange %d-%d or tcp",
                  scenario_call_port(0), scenario_call_port(SCENARIO_CALL_COUNT_MAX - 1),
                  scenario_udp_port(SCENARIO_FORWARD), scenario_udp_port(SCENARIO_BACKWARD));
     } else {
-        snprintf(filter, FILTER_BYTES, "udp port %d", NETNS_RUN_PORT);
+        snprintf(filter, FILTER_BYTES, "%s port %d", netns_http_wanted(r) ? "tcp" : "udp",
+                 NETNS_RUN_PORT);
     }
 }
 

@@ -340,6 +340,34 @@ static void test_killed_players(void **state)
     expect_reasons("agent-exit");
 }
 
+/* Somebody gives the server's connections another congestion control while the run is on: those
+ * made from then on show it. */
+static void test_another_congestion_control(void **state)
+{
+    char command[300];
+    pid_t master, run;
+
+    (void)state;
+    need_server();
+    if (geteuid() != 0) {
+        print_message("not root: the run's namespaces are not ours to enter\n");
+        skip();
+    }
+    run = start("wire", "2mbit", PLAYS(1, 3, ", connection: per-track"));
+    master = run_http_await(run, MASTER, 0);
+    assert_int_not_equal(master, 0);
+    assert_true(run_http_await_connection(master, PORT));
+    snprintf(command, sizeof command,
+             "nsenter --net=/proc/%d/ns/net sh -c 'set -- $(ip route show default); "
+             "ip route change default via $3 congctl reno'",
+             (int)master);
+    assert_int_equal(system(command), 0);
+    assert_int_equal(run_process_wait(run), 4);
+    expect_reasons("congestion-control");
+    expect_in("log", "reno instead of cubic");
+    assert_int_equal(plays("outcome", PLAYER_ENDED), 3);
+}
+
 /* A port that somebody else has: the server says so, and there is no run. */
 static void test_a_taken_port(void **state)
 {
@@ -433,6 +461,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_killed_server, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_server_that_stalls, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_killed_players, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_another_congestion_control, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_sigkill_leaves_nothing, set_up, tear_down),
     };
 
