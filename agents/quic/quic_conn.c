@@ -359,6 +359,9 @@ static int make_tls(struct quic_conn *c)
         ngtcp2_conn_set_tls_native_handle(c->conn, quic_tls_handle(c->tls));
         if (quic_conn_is_windowed(c->cfg)) {
             quic_internals_observe(c->conn, &c->hooks);
+            if (c->mend_bbr && c->cfg->preset == AGENT_PRESET_BBR) {
+                quic_internals_mend_bbr(c->conn, &c->hooks);
+            }
         } else {
             quic_internals_take_over(c->conn);
         }

@@ -54,6 +54,7 @@ struct quic_conn {
     /* First byte of every connection id we issue, so that the owner of several connections on one
      * pair of addresses can tell them apart (RFC 9000 section 5.1); -1: random like the rest. */
     int cid_tag;
+    bool mend_bbr; /* quic_internals_mend_bbr, under the preset bbr */
 
     ngtcp2_conn *conn; /* NULL for a server nobody has contacted */
     struct quic_tls *tls;
@@ -100,8 +101,8 @@ struct quic_conn {
 /* Is congestion control left to ngtcp2 (reno, cubic, bbr)? */
 bool quic_conn_is_windowed(const struct agent_config *cfg);
 /* Fills in c; events and everything in cfg and env outlive it. The receiver is the server of the
- * multiplex; until the connection is made its owner may set server, alpn, bidi_streams and cid_tag
- * otherwise. */
+ * multiplex; until the connection is made its owner may set server, alpn, bidi_streams, cid_tag and
+ * mend_bbr otherwise. */
 void quic_conn_init(struct quic_conn *c, const struct agent_config *cfg,
                     const struct agent_env *env, const struct quic_conn_events *events, void *ctx);
 void quic_conn_fini(struct quic_conn *c);

@@ -35,6 +35,8 @@ struct quic_hooks {
     void (*rtt)(void *ctx);                  /* ngtcp2_conn_info has a new sample */
     /* ngtcp2's own functions, called first; set by quic_internals_observe, NULL for none */
     void (*own_sent)(void), (*own_acked)(void), (*own_lost)(void), (*own_rtt)(void);
+    /* set by quic_internals_mend_bbr */
+    void (*watched_sent)(void), (*own_ack)(void);
 };
 
 /* Both of these make retransmissions follow the rank and, within a rank, the age of the stream, and
@@ -46,6 +48,11 @@ void quic_internals_take_over(ngtcp2_conn *conn);
 /* Leaves congestion control and pacing to ngtcp2 (settings.cc_algo) and only watches: h is the
  * current connection's. */
 void quic_internals_observe(ngtcp2_conn *conn, struct quic_hooks *h);
+/* After quic_internals_observe, for a connection under ngtcp2's BBR whose sender pauses between
+ * what it has to send: has it do two things that its algorithm wants and the library does not come
+ * to, to notice a restart from idle, and to keep the bandwidth of a probe until the next one
+ * (quic_bbr_internals.c). A third is for the sender: quic_internals_app_limited. */
+void quic_internals_mend_bbr(ngtcp2_conn *conn, struct quic_hooks *h);
 
 /* What ngtcp2's own congestion control allows at present. */
 struct quic_window {
@@ -58,6 +65,11 @@ struct quic_window {
 };
 
 void quic_internals_window(const ngtcp2_conn *conn, struct quic_window *out, ns_t now);
+/* Notes that the sender has nothing to send, if that is what limits it, so that the delivery rate
+ * of what it sends next is not taken for the path's (draft-cheng-iccrg-delivery-rate-estimation-02
+ * section 3.4). ngtcp2 reckons with that mark and never sets it: without, its BBR believes each
+ * pause a little more to be the path. To be called when all new data has been written. */
+void quic_internals_app_limited(ngtcp2_conn *conn);
 /* Until allowed again ngtcp2 writes nothing but packets of pure acknowledgement. */
 void quic_internals_set_gate(ngtcp2_conn *conn, bool allowed);
 

@@ -125,6 +125,7 @@ struct quic_play_conn *quic_play_add(struct quic_play *q)
         c->conn.alpn = QUIC_FETCH_ALPN;
         c->conn.bidi_streams = QUIC_PLAY_STREAMS_MAX;
         c->conn.cid_tag = i;
+        c->conn.mend_bbr = true;
         c->owner = q;
         c->dirty = true;
         q->conns[i] = c;
@@ -371,6 +372,9 @@ static int write_one(struct quic_play_conn *c, struct dgram *out, ns_t now)
     }
     if (n >= 0) {
         pace(c, (size_t)n, now);
+    }
+    if (n == 0 && c->owner->server && !quic_play_server_waits(c)) {
+        quic_internals_app_limited(c->conn.conn);
     }
     quic_current_leave(before);
     return n > 0;

@@ -88,6 +88,8 @@ struct quic_play_conn *quic_play_add(struct quic_play *q);
 int quic_play_server_data(struct quic_play_conn *c, void **user, bool fin, const uint8_t *data,
                           size_t len);
 void quic_play_server_closed(struct quic_play_conn *c, struct quic_play_out *o);
+/* Has it data that was never sent? */
+bool quic_play_server_waits(const struct quic_play_conn *c);
 /* Writes one datagram of what is to be sent; as ngtcp2's write functions. */
 ngtcp2_ssize quic_play_server_write(struct quic_play_conn *c, uint8_t *out, size_t cap, ns_t now);
 

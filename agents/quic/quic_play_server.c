@@ -115,6 +115,16 @@ void quic_play_server_closed(struct quic_play_conn *c, struct quic_play_out *o)
     }
 }
 
+bool quic_play_server_waits(const struct quic_play_conn *c)
+{
+    for (const struct quic_play_out *o = c->outs; o; o = o->next) {
+        if (o->data && !o->over) {
+            return true;
+        }
+    }
+    return false;
+}
+
 ngtcp2_ssize quic_play_server_write(struct quic_play_conn *c, uint8_t *out, size_t cap, ns_t now)
 {
     for (struct quic_play_out *o = c->outs; o; o = o->next) {

@@ -33,13 +33,22 @@ enum {
     P_REASON
 };
 
+enum { F_TIME, F_PLAYER, F_PLAY, F_REQUEST, F_ASKED, F_FIRST, F_BYTES, F_REASON };
+
 static struct pair net;
+static ns_t slowest; /* of whole requests that were asked for later than pauses_from */
+static ns_t pauses_from;
+static int whole_requests;
 static int64_t plays[PLAYS_MAX][RECORD_COLUMNS_MAX];
 static size_t play_count;
 
 static void row(void *ctx, enum record_kind kind, const int64_t *v)
 {
     (void)ctx;
+    if (kind == RECORD_FETCH && v[F_ASKED] > pauses_from && v[F_BYTES] == 512000) {
+        slowest = ns_max(slowest, v[F_TIME] - v[F_ASKED]);
+        whole_requests++;
+    }
     if (kind == RECORD_PLAY) {
         assert_true(play_count < PLAYS_MAX);
         memcpy(plays[play_count++], v, record_columns(kind) * sizeof *v);
@@ -68,6 +77,8 @@ static struct agent_config config(int64_t preset, int64_t players, int64_t count
 static void begin(const struct agent_config *c, uint64_t seed)
 {
     play_count = 0;
+    slowest = whole_requests = 0;
+    pauses_from = 0;
     pair_init(&net, c, seed);
     net.seen[RECEIVER].row = row;
 }
@@ -113,6 +124,24 @@ static void every_controller_brings_every_byte(void **state)
         assert_true(bytes > 0);
         assert_true(net.now < 400 * S); /* the server has noticed the end by itself */
     }
+}
+
+/* 512 kB take 0.87 s of this path, and one round trip of 40 ms. A sender that took its own pauses
+ * for the path would need more and more, and one that looked for a shorter round trip after each
+ * pause 0.2 s more. */
+static void pauses_do_not_slow_bbr(void **state)
+{
+    struct agent_config c = config(AGENT_PRESET_BBR, 1, 1);
+
+    (void)state;
+    c.play.bit_rate = PLAY_BIT_RATE_320K;
+    c.play.track_min = c.play.track_max = 400 * S;
+    begin(&c, 1);
+    pauses_from = 15 * S; /* the first few come without pauses */
+    run();
+    print_message("slowest of %d requests: %.3f s\n", whole_requests, ns_to_s(slowest));
+    assert_true(whole_requests > 25);
+    assert_true(slowest < 1000 * NS_PER_MS);
 }
 
 static void equal_seeds_give_equal_datagrams(void **state)
@@ -323,6 +352,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_controller_brings_every_byte),
+        cmocka_unit_test(pauses_do_not_slow_bbr),
         cmocka_unit_test(equal_seeds_give_equal_datagrams),
         cmocka_unit_test(a_track_may_have_its_own_connection),
         cmocka_unit_test(a_skip_stops_the_server),
