@@ -20,6 +20,7 @@
 #define DRAIN_IDLE_MARGIN (150 * NS_PER_MS)
 #define DRAIN_GRACE (10 * NS_PER_S)
 #define DRAIN_STOP 'd'
+#define FEEDBACK_RATE 1000000
 #define CAPTURE_PAUSE_MAX (3 * NS_PER_S)
 #define CAPTURE_BYTES_MIN (4 * 1024 * 1024)
 #define CAPTURE_BYTES_MAX (64 * 1024 * 1024)
@@ -187,11 +188,39 @@ static struct topology slowest(const struct netns_run *r)
     return t;
 }
 
+/* Whether anything takes in a direction whatever it can get. */
+static bool is_filled(const struct scenario *s, enum scenario_direction d)
+{
+    bool filled = !s->media || scenario_udp_there(&s->udp[d]) ||
+                  (s->short_tcp.flows > 0 && s->short_tcp.direction == (int64_t)d);
+
+    for (size_t i = 0; i < AGENT_CHANNELS_MAX; i++) {
+        filled |= d == SCENARIO_FORWARD && s->channels[i].kind != AGENT_DATA_NONE;
+    }
+    for (size_t i = 0; i < SCENARIO_TCP_MAX; i++) {
+        filled |= s->tcp[i].control != SCENARIO_CONTROL_NONE && s->tcp[i].direction == (int64_t)d;
+    }
+    return filled;
+}
+
+/* What a direction carries at most. A way back without limit carries feedback alone. */
+static bps_t carried(const struct scenario *s, enum scenario_direction d)
+{
+    bps_t rate = scenario_rate_max_of(s, d), sum = FEEDBACK_RATE;
+
+    for (size_t n = 0; n < SCENARIO_CALL_COUNT_MAX; n++) {
+        sum +=
+            scenario_has_call(s, n) && scenario_call_direction(s, n) == d ? s->media_max_rate : 0;
+    }
+    return is_filled(s, d) || sum > rate ? rate : sum;
+}
+
 /* For as long as a capture may have to wait for the disk; twice, since a sender may offer more than
  * the bottleneck takes. */
 static size_t capture_bytes(const struct scenario *s)
 {
-    int64_t bytes = 2 * rate_bytes(scenario_rate_max(s), CAPTURE_PAUSE_MAX);
+    bps_t forward = carried(s, SCENARIO_FORWARD), backward = carried(s, SCENARIO_BACKWARD);
+    int64_t bytes = 2 * rate_bytes(forward > backward ? forward : backward, CAPTURE_PAUSE_MAX);
 
     return (size_t)(bytes < CAPTURE_BYTES_MIN   ? CAPTURE_BYTES_MIN
                     : bytes > CAPTURE_BYTES_MAX ? CAPTURE_BYTES_MAX

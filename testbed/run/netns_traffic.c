@@ -4,6 +4,7 @@
 #include "agents/base/err.h"
 #include "agents/record/record_csv.h"
 #include "testbed/run/run_bounds.h"
+#include "testbed/run/run_path.h"
 #include "testbed/scenario/scenario_flows.h"
 #include "testbed/wire/realtime.h"
 
@@ -22,6 +23,7 @@
 #define BUFFER_BYTES_MIN (1024 * 1024)
 #define BUFFER_BYTES_MAX (32 * 1024 * 1024)
 /* The process may come so much late before a sender runs dry. */
+#define ROUND_TRIP_MAX (60 * NS_PER_S)
 #define AHEAD (100 * NS_PER_MS)
 #define AHEAD_BYTES_MIN (128 * 1024)
 #define AHEAD_BYTES_MAX (4 * 1024 * 1024)
@@ -37,6 +39,35 @@ struct flows {
 _Static_assert(SCENARIO_TCP_MAX + 1 <= TRAFFIC_FLOWS_MAX, "all TCP flows fit");
 _Static_assert(SCENARIO_SHORT_TCP_FLOWS_MAX <= TRAFFIC_DOWNLOADERS_MAX, "so do the short ones");
 
+static int within(int64_t bytes, int least, int most)
+{
+    return bytes < least ? least : bytes > most ? most : (int)bytes;
+}
+
+/* What a direction's full queue holds, and how long that takes at the slowest. */
+static int64_t queue_bytes(const struct scenario *s, enum scenario_direction d, ns_t *time)
+{
+    int64_t bytes = scenario_queue_bytes_at(s, scenario_rate_max_of(s, d));
+
+    *time = rate_duration(scenario_rate_min_of(s, d), bytes);
+    return bytes;
+}
+
+/* So much that neither window nor buffer limits the flow: what path and queue hold while
+ * acknowledgements come back through a full queue. */
+static void set_buffers(struct traffic_flow *f, const struct scenario *s, enum scenario_direction d)
+{
+    enum scenario_direction back = d == SCENARIO_FORWARD ? SCENARIO_BACKWARD : SCENARIO_FORWARD;
+    bps_t rate = scenario_rate_max_of(s, d);
+    ns_t there, back_again;
+    int64_t bytes = queue_bytes(s, d, &there);
+
+    (void)queue_bytes(s, back, &back_again);
+    bytes += rate_bytes(rate, ns_min(2 * run_path_delay_max(s) + back_again, ROUND_TRIP_MAX));
+    f->buffer_bytes = within(BUFFER_PATHS * bytes, BUFFER_BYTES_MIN, BUFFER_BYTES_MAX);
+    f->ahead_bytes = within(rate_bytes(rate, AHEAD), AHEAD_BYTES_MIN, AHEAD_BYTES_MAX);
+}
+
 static struct traffic_flow *add(struct flows *f, const struct netns_run *r, int64_t direction,
                                 uint16_t port)
 {
@@ -47,6 +78,7 @@ static struct traffic_flow *add(struct flows *f, const struct netns_run *r, int6
     *flow = (struct traffic_flow){.to = topology_host(&r->topo, to, port),
                                   .from_ns = r->chain ? chain_ns(r->chain, from) : -1,
                                   .to_ns = r->chain ? chain_ns(r->chain, to) : -1};
+    set_buffers(flow, &r->run->scenario, (enum scenario_direction)direction);
     return flow;
 }
 
@@ -84,11 +116,6 @@ static void list_flows(struct flows *f, const struct netns_run *r)
         flow->downloads = (struct downloads_config){
             .bytes_min = t->size_min, .bytes_max = t->size_max, .idle_mean = t->idle};
     }
-}
-
-static int within(int64_t bytes, int least, int most)
-{
-    return bytes < least ? least : bytes > most ? most : (int)bytes;
 }
 
 /* ---- the process ---- */
@@ -130,15 +157,8 @@ static int carry(struct traffic *t, int fd, struct message *m)
 static int serve(int fd, void *arg)
 {
     const struct netns_run *r = arg;
-    const struct scenario *s = &r->run->scenario;
-    bps_t rate = scenario_rate_max(s);
     struct traffic_report report = {0};
-    struct traffic_config cfg = {
-        .seed = (uint64_t)s->seed,
-        .buffer_bytes =
-            within(BUFFER_PATHS * rate_bytes(rate, ns_min(2 * run_bounds_path(s), 60 * NS_PER_S)),
-                   BUFFER_BYTES_MIN, BUFFER_BYTES_MAX),
-        .ahead_bytes = within(rate_bytes(rate, AHEAD), AHEAD_BYTES_MIN, AHEAD_BYTES_MAX)};
+    struct traffic_config cfg = {.seed = (uint64_t)r->run->scenario.seed};
     struct record_csv *records = NULL;
     struct traffic *t = NULL;
     struct message m = {0};

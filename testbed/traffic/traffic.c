@@ -97,8 +97,8 @@ static void forget_metrics(void)
 static struct tcp_sock_options options_of(const struct traffic *t, size_t flow)
 {
     return (struct tcp_sock_options){.congestion_control = t->cfg.flows[flow].congestion_control,
-                                     .buffer_bytes = t->cfg.buffer_bytes,
-                                     .ahead_bytes = t->cfg.ahead_bytes};
+                                     .buffer_bytes = t->cfg.flows[flow].buffer_bytes,
+                                     .ahead_bytes = t->cfg.flows[flow].ahead_bytes};
 }
 
 static int watch(struct traffic *t, struct watch *w, uint32_t events)

@@ -30,13 +30,13 @@ struct traffic_flow {
     int downloaders;                /* 0: one long flow; else so many short ones */
     int downloaders_on;             /* of these begin with a download, the others with a pause */
     struct downloads_config downloads;
+    int buffer_bytes, ahead_bytes; /* of its connections (tcp_sock.h) */
 };
 
 struct traffic_config {
     const struct traffic_flow *flows; /* borrowed until traffic_close */
     size_t count;                     /* at most TRAFFIC_FLOWS_MAX */
     uint64_t seed;
-    int buffer_bytes, ahead_bytes;  /* of every connection (tcp_sock.h) */
     const struct record_sink *sink; /* RECORD_TCP and RECORD_DOWNLOAD; borrowed */
 };
 

@@ -114,12 +114,7 @@ struct stage {
 static void stage_open(struct stage *s, const struct traffic_flow *flows, size_t count)
 {
     *s = (struct stage){.sink = {.put = see, .ctx = &s->seen}};
-    s->cfg = (struct traffic_config){.flows = flows,
-                                     .count = count,
-                                     .seed = 1,
-                                     .buffer_bytes = BUFFER_BYTES,
-                                     .ahead_bytes = AHEAD_BYTES,
-                                     .sink = &s->sink};
+    s->cfg = (struct traffic_config){.flows = flows, .count = count, .seed = 1, .sink = &s->sink};
     assert_int_equal(pipe2(s->control, O_CLOEXEC), 0);
     s->seen.stop_fd = s->control[1];
     if (traffic_open(&s->traffic, &s->cfg, &m)) {
@@ -152,6 +147,8 @@ static void test_downloads(void **state)
         .to = web,
         .from_ns = -1,
         .to_ns = -1,
+        .buffer_bytes = BUFFER_BYTES,
+        .ahead_bytes = AHEAD_BYTES,
         .stop = NS_NEVER,
         .downloaders = 5,
         .downloaders_on = 2,
@@ -185,6 +182,8 @@ static void test_a_long_flow_begins_and_ends_in_time(void **state)
                                                  .to = bulk,
                                                  .from_ns = -1,
                                                  .to_ns = -1,
+                                                 .buffer_bytes = BUFFER_BYTES,
+                                                 .ahead_bytes = AHEAD_BYTES,
                                                  .start = 100 * NS_PER_MS,
                                                  .stop = 2 * NS_PER_S},
                                                 {.name = "late",
@@ -192,6 +191,8 @@ static void test_a_long_flow_begins_and_ends_in_time(void **state)
                                                  .to = other,
                                                  .from_ns = -1,
                                                  .to_ns = -1,
+                                                 .buffer_bytes = BUFFER_BYTES,
+                                                 .ahead_bytes = AHEAD_BYTES,
                                                  .start = NS_PER_S * 3600,
                                                  .stop = NS_NEVER}};
     const struct traffic_outcome *o;
@@ -221,12 +222,16 @@ static void test_a_refused_connection(void **state)
          .to = bulk,
          .from_ns = -1,
          .to_ns = -1,
+         .buffer_bytes = BUFFER_BYTES,
+         .ahead_bytes = AHEAD_BYTES,
          .stop = NS_NEVER},
         {.name = "tcp2",
          .congestion_control = "reno",
          .to = other,
          .from_ns = -1,
          .to_ns = -1,
+         .buffer_bytes = BUFFER_BYTES,
+         .ahead_bytes = AHEAD_BYTES,
          .stop = NS_NEVER},
     };
     static struct stage s;
@@ -248,11 +253,22 @@ static void test_a_refused_connection(void **state)
 static void test_a_port_in_use(void **state)
 {
     static const struct traffic_flow flows[] = {
-        {.name = "a", .congestion_control = "reno", .to = bulk, .from_ns = -1, .to_ns = -1},
-        {.name = "b", .congestion_control = "reno", .to = bulk, .from_ns = -1, .to_ns = -1},
+        {.name = "a",
+         .congestion_control = "reno",
+         .to = bulk,
+         .from_ns = -1,
+         .to_ns = -1,
+         .buffer_bytes = BUFFER_BYTES,
+         .ahead_bytes = AHEAD_BYTES},
+        {.name = "b",
+         .congestion_control = "reno",
+         .to = bulk,
+         .from_ns = -1,
+         .to_ns = -1,
+         .buffer_bytes = BUFFER_BYTES,
+         .ahead_bytes = AHEAD_BYTES},
     };
-    const struct traffic_config cfg = {
-        .flows = flows, .count = 2, .buffer_bytes = BUFFER_BYTES, .ahead_bytes = AHEAD_BYTES};
+    const struct traffic_config cfg = {.flows = flows, .count = 2};
     struct traffic *t;
 
     (void)state;
