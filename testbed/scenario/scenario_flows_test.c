@@ -26,7 +26,8 @@ static int parse(struct plan **p, const char *text, const char *const *sets, cha
 
     assert_non_null(f);
     rc = plan_parse(p, "f", text, strlen(text), &opt, f);
-    fclose(f);
+    assert_int_equal(fclose(f), 0);
+    assert_non_null(*messages);
     return rc;
 }
 
@@ -105,8 +106,10 @@ static void test_one_call(void **state)
     FILE *f = open_memstream(&text, &len);
 
     (void)state;
+    assert_non_null(f);
     scenario_print(&p->base, f);
-    fclose(f);
+    assert_int_equal(fclose(f), 0);
+    assert_non_null(text);
     assert_false(scenario_has_others(&p->base));
     assert_int_equal(scenario_segment_count(&p->base), 1);
     assert_null(strstr(text, "call2"));
