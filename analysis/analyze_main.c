@@ -36,6 +36,7 @@ enum {
     OPTION_JUNIT,
     OPTION_NAME,
     OPTION_FIGURES,
+    OPTION_BESIDE,
 };
 
 struct arguments {
@@ -56,6 +57,8 @@ static const struct argp_option options[] = {
     {"templates", OPTION_TEMPLATES, "DIR", 0, "report: folder of the plots' templates", 0},
     {"figures", OPTION_FIGURES, "all|few", 0,
      "report: draw every cell over time, or of many cells only an example (few, the default)", 0},
+    {"beside", OPTION_BESIDE, "PLANDIR", 0,
+     "report: compare with another plan of the scenario, on another kind of link", 0},
     {"all", OPTION_ALL, NULL, 0, "agree: show also metrics without a band", 0},
     {"strict", OPTION_STRICT, NULL, 0, "agree: what scatters too much to tell is outside", 0},
     {"metric", OPTION_METRIC, "NAME:WINDOW", 0, "agree: compare only this (may be repeated)", 0},
@@ -104,6 +107,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
     case OPTION_AGAIN: a->report.again = true; return 0;
     case OPTION_NO_PLOTS: a->plots = false; return 0;
     case OPTION_TEMPLATES: a->report.templates = value; return 0;
+    case OPTION_BESIDE: a->report.beside = value; return 0;
     case OPTION_FIGURES: set_figures(a, value, state); return 0;
     case OPTION_ALL: a->agree.all = true; return 0;
     case OPTION_STRICT: a->agree.strict = true; return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "analysis/report/agreement.h"
+#include "analysis/report/agreement_private.h"
 
 #include "agents/base/err.h"
 #include "analysis/report/catalogue.h"
@@ -17,32 +17,13 @@
 #define OWD_BAND_MS 2.0
 #define TAIL_BAND_MS 5.0
 #define TAIL_BAND 0.15
-#define METRIC_MAX 64
 
-struct row {
-    size_t cell;
-    char metric[METRIC_MAX];
-    const char *window;
-    double medians[2]; /* NAN: not there */
-    double band;       /* negative: none */
-    double noise;      /* half of the confidence interval of the difference */
-};
-
-enum verdict { UNJUDGED, INSIDE, OPEN, OUTSIDE };
-
-static const char *const verdicts[] = {"", "", "open", "OUTSIDE"};
+const char *const agreement_verdicts[] = {"", "", "open", "OUTSIDE"};
 
 /* The values of a metric over a cell's runs. */
 struct sample {
     double *v;
     size_t n;
-};
-
-struct agreement {
-    const struct agreement_options *opt;
-    struct plan_results plans[2];
-    struct row *rows;
-    size_t count, outside, open, unjudged;
 };
 
 static const char *const windows[] = {"whole", "before", "during", "after"};
@@ -85,14 +66,14 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static json_t *value_of(const struct plan_result_run *r, const struct row *row)
+static json_t *value_of(const struct plan_result_run *r, const struct agreement_row *row)
 {
     return json_object_get(json_object_get(json_object_get(r->doc, "metrics"), row->metric),
                            row->window);
 }
 
 /* Of a cell's valid runs, in order of size; s->v has the room. */
-static void collect(struct sample *s, const struct plan_results *p, const struct row *row)
+static void collect(struct sample *s, const struct plan_results *p, const struct agreement_row *row)
 {
     for (size_t i = 0; i < p->run_count; i++) {
         json_t *v =
@@ -122,9 +103,9 @@ static double noise(const struct sample *a, const struct sample *b)
     return gsl_cdf_tdist_Pinv(0.975, (double)(a->n + b->n - 2)) * sqrt(square);
 }
 
-static bool wanted(const struct agreement *a, const struct row *row)
+static bool wanted(const struct agreement *a, const struct agreement_row *row)
 {
-    char text[METRIC_MAX + 16];
+    char text[AGREEMENT_METRIC_MAX + 16];
 
     if (!a->opt->only) {
         return true;
@@ -138,22 +119,22 @@ static bool wanted(const struct agreement *a, const struct row *row)
     return false;
 }
 
-static enum verdict judge(const struct row *r, bool strict)
+enum agreement_verdict agreement_judge(const struct agreement_row *r, bool strict)
 {
     double distance = fabs(r->medians[1] - r->medians[0]);
 
     if (r->band < 0) {
-        return UNJUDGED;
+        return AGREEMENT_UNJUDGED;
     }
     if (distance <= r->band) {
-        return INSIDE;
+        return AGREEMENT_INSIDE;
     }
-    return !strict && distance <= r->band + r->noise ? OPEN : OUTSIDE;
+    return !strict && distance <= r->band + r->noise ? AGREEMENT_OPEN : AGREEMENT_OUTSIDE;
 }
 
-static int add_row(struct agreement *a, const struct row *from)
+static int add_row(struct agreement *a, const struct agreement_row *from)
 {
-    struct row *more, row = *from;
+    struct agreement_row *more, row = *from;
     size_t runs = a->plans[0].run_count + a->plans[1].run_count;
     double *room = calloc(2 * runs, sizeof *room);
     struct sample samples[2] = {{.v = room}, {.v = room ? room + runs : NULL}};
@@ -170,6 +151,9 @@ static int add_row(struct agreement *a, const struct row *from)
     if (isnan(row.medians[0]) && isnan(row.medians[1])) {
         return 0;
     }
+    if (a->opt->lenient && (isnan(row.medians[0]) || isnan(row.medians[1]))) {
+        return 0; /* too few valid runs on one side */
+    }
     row.band = agreement_band(row.metric, isnan(row.medians[0]) ? 0 : row.medians[0]);
     a->unjudged += row.band < 0;
     if (row.band < 0 && !a->opt->all) {
@@ -181,8 +165,8 @@ static int add_row(struct agreement *a, const struct row *from)
     }
     a->rows = more;
     a->rows[a->count++] = row;
-    a->outside += judge(&row, a->opt->strict) == OUTSIDE;
-    a->open += judge(&row, a->opt->strict) == OPEN;
+    a->outside += agreement_judge(&row, a->opt->strict) == AGREEMENT_OUTSIDE;
+    a->open += agreement_judge(&row, a->opt->strict) == AGREEMENT_OPEN;
     return 0;
 }
 
@@ -196,7 +180,7 @@ static int add_cell(struct agreement *a, size_t cell)
 
         for (size_t s = first; s < end; s++) {
             for (size_t w = 0; w < WINDOWS; w++) {
-                struct row row = {.cell = cell, .window = windows[w]};
+                struct agreement_row row = {.cell = cell, .window = windows[w]};
                 int rc;
 
                 snprintf(row.metric, sizeof row.metric, "%s%s", catalogue[m].metric, statistics[s]);
@@ -228,7 +212,7 @@ static int check_cells(const struct agreement *a, struct fault *f)
         for (int i = 0; i < 2; i++) {
             size_t valid = p[i].cells[c].runs - p[i].cells[c].invalid;
 
-            if (valid < a->opt->runs_min) {
+            if (valid < a->opt->runs_min && !a->opt->lenient) {
                 return fault_set(f, ERR_LIMIT, "%s: %.80s has %zu valid runs, fewer than %zu",
                                  p[i].dir, p[i].cells[c].label, valid, a->opt->runs_min);
             }
@@ -264,10 +248,10 @@ static void print_value(FILE *out, const struct catalogue_entry *e, double v)
     }
 }
 
-static void print_row(const struct agreement *a, FILE *out, const struct row *r)
+static void print_row(const struct agreement *a, FILE *out, const struct agreement_row *r)
 {
     const struct catalogue_entry *e = catalogue_find(r->metric);
-    const char *verdict = verdicts[judge(r, a->opt->strict)];
+    const char *verdict = agreement_verdicts[agreement_judge(r, a->opt->strict)];
 
     fprintf(out, "  %-28s %-7s", r->metric, r->window);
     print_value(out, e, r->medians[0]);
@@ -287,6 +271,9 @@ static void print_table(const struct agreement *a, FILE *out)
     fprintf(out, "%s: %s (%zu valid runs) and %s (%zu), medians\n", p[0].name, p[0].link,
             p[0].run_count - p[0].invalid, p[1].link, p[1].run_count - p[1].invalid);
     for (size_t i = 0; i < a->count; i++) {
+        if (a->opt->brief && !*agreement_verdicts[agreement_judge(&a->rows[i], a->opt->strict)]) {
+            continue;
+        }
         if (a->rows[i].cell != last) {
             last = a->rows[i].cell;
             fprintf(out, "%s\n  %-28s %-7s %11s %11s %11s %11s\n", p[0].cells[last].label, "metric",
@@ -294,23 +281,23 @@ static void print_table(const struct agreement *a, FILE *out)
         }
         print_row(a, out, &a->rows[i]);
     }
-    fprintf(out, "%zu metrics outside their bands, %zu open: they scatter too much to tell",
-            a->outside, a->open);
-    if (a->unjudged && !a->opt->all && !a->opt->only) {
+    fprintf(out, "%zu of %zu metrics outside their bands, %zu open: they scatter too much to tell",
+            a->outside, a->count, a->open);
+    if (a->unjudged && !a->opt->all && !a->opt->only && !a->opt->brief) {
         fprintf(out, "; %zu without a band are not shown (--all)", a->unjudged);
     }
     fputc('\n', out);
 }
 
-static void put_case(FILE *f, const struct agreement *a, const struct row *r)
+static void put_case(FILE *f, const struct agreement *a, const struct agreement_row *r)
 {
     fputs("  <testcase classname=\"", f);
     html_text_put(f, a->plans[0].cells[r->cell].label);
     fprintf(f, "\" name=\"%s %s\">", r->metric, r->window);
-    if (judge(r, a->opt->strict) == OUTSIDE) {
+    if (agreement_judge(r, a->opt->strict) == AGREEMENT_OUTSIDE) {
         fprintf(f, "<failure message=\"%s %.6g, %s %.6g, band %.6g\"/>", a->plans[0].link,
                 r->medians[0], a->plans[1].link, r->medians[1], r->band);
-    } else if (judge(r, a->opt->strict) == OPEN) {
+    } else if (agreement_judge(r, a->opt->strict) == AGREEMENT_OPEN) {
         fputs("<skipped message=\"repetitions scatter too much to tell\"/>", f);
     }
     fputs("</testcase>\n", f);
@@ -354,6 +341,9 @@ static int compare(struct agreement *a, FILE *out, struct fault *f)
         }
     }
     rc = rc ? rc : check_only(a, f);
+    if (!rc && a->opt->html) {
+        agreement_put_html(a, a->opt->html);
+    }
     if (!rc && !a->opt->quiet) {
         print_table(a, out);
     }

@@ -3,6 +3,7 @@
 
 #include "agents/base/err.h"
 #include "analysis/ingest/run_folder_test.h"
+#include "analysis/report/report.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -147,7 +148,7 @@ static void test_inside(void **state)
     write_plans(x, &(struct other){.time = 0.29, .owd = -1.9, .tail = 5.9, .spread = 0.1});
     assert_int_equal(agree(x, (struct agreement_options){.strict = true}), 0);
     has(x->text, "p: sim (5 valid runs) and wire (5), medians");
-    has(x->text, "0 metrics outside their bands, 0 open");
+    has(x->text, "0 of 3 metrics outside their bands, 0 open");
     has(x->text, "1 without a band are not shown");
     assert_null(strstr(x->text, "media_owd_ms_max"));
     assert_int_equal(agree(x, (struct agreement_options){.all = true}), 0);
@@ -167,7 +168,7 @@ static void test_outside_and_open(void **state)
     has(x->text, "10.400       0.400       0.300 s  open");
     has(x->text, "2.10        2.00 ms  OUTSIDE");
     has(x->text, "-6.10        6.00 ms  OUTSIDE");
-    has(x->text, "2 metrics outside their bands, 1 open");
+    has(x->text, "2 of 3 metrics outside their bands, 1 open");
     f = fopen(path, "re");
     assert_non_null(f);
     text[fread(text, 1, sizeof text - 1, f)] = '\0';
@@ -207,6 +208,63 @@ static void test_what_cannot_be_compared(void **state)
     assert_true(agree(x, (struct agreement_options){0}) < 0);
 }
 
+static char *page(const struct fixture *x)
+{
+    char path[700], *text = NULL;
+    size_t room = 0;
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/report.html", x->wire);
+    f = fopen(path, "re");
+    assert_non_null(f);
+    assert_true(getdelim(&text, &room, '\0', f) > 0);
+    fclose(f);
+    return text;
+}
+
+static int report(struct fixture *x, size_t *unmet)
+{
+    const struct report_options o = {.beside = x->sim};
+    size_t len = 0;
+    FILE *out;
+    int rc;
+
+    free(x->text);
+    x->text = NULL;
+    out = open_memstream(&x->text, &len);
+    rc = report_make(x->wire, &o, out, unmet, &x->f);
+    fclose(out);
+    return rc;
+}
+
+/* A report with another plan beside it: what is outside counts as an expectation that is not met;
+ * fewer runs than a verdict of links takes will do. */
+static void test_beside_in_a_report(void **state)
+{
+    struct fixture *x = *state;
+    size_t unmet = 0;
+    char *html;
+
+    write_plans(x, &(struct other){.owd = 3, .runs = 2});
+    assert_int_equal(report(x, &unmet), 0);
+    assert_int_equal(unmet, 1);
+    has(x->text, "sim (5 valid runs) and wire (2), medians\n");
+    has(x->text, "OUTSIDE\n1 of 3 metrics outside their bands, 0 open");
+    assert_null(strstr(strstr(x->text, "medians"), "file_time_s")); /* what is inside */
+    html = page(x);
+    has(html, "<h2>Beside sim</h2>\n<p class=\"bad\">1 of 3 metrics");
+    has(html, ": 2 inside, 0 open, 1 outside (5 and 2 valid runs)</summary>");
+    has(html, "<td class=\"l\">media_owd_ms_p50</td><td class=\"l\">during</td><td>20.00</td>");
+    free(html);
+    run_folder_remove(x->wire);
+    write_plans(x, &(struct other){.cell = "\"share\":\"0.3\""});
+    assert_int_equal(report(x, &unmet), ERR_CONFIG);
+    html = page(x); /* which is whole all the same */
+    has(html, "Cannot be compared: the cells differ");
+    has(html, "</html>");
+    free(html);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -215,6 +273,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_outside_and_open, setup, teardown),
         cmocka_unit_test_setup_teardown(test_only_some, setup, teardown),
         cmocka_unit_test_setup_teardown(test_what_cannot_be_compared, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_beside_in_a_report, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
 #include "analysis/report/catalogue.h"
 #include "analysis/report/certificates.h"
 #include "analysis/report/figures.h"
+#include "analysis/report/html_beside.h"
 #include "analysis/report/html_figures.h"
 #include "analysis/report/html_flows.h"
 #include "analysis/report/html_outliers.h"
@@ -581,6 +582,7 @@ static void put_page(struct page *g)
     put_validity(g);
     certificates_put_html(g->f, g->p);
     put_expect(g);
+    html_beside_put(g->f, g->p);
     html_flows_put(g->f, g->p, g->summary);
     html_play_put(g->f, g->p, g->summary);
     if (figures_wanted(g->p, g->summary, FIGURE_GRID_MEDIA, 0)) {

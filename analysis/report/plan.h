@@ -44,7 +44,8 @@ struct plan_results {
     size_t cell_count;
     struct plan_result_pair *pairs; /* in the order of the plan */
     size_t pair_count;
-    bool all_figures; /* draw every cell of a large plan over time; false after loading */
+    const char *beside; /* folder of a plan to compare with, borrowed; NULL: none */
+    bool all_figures;   /* draw every cell of a large plan over time; false after loading */
 };
 
 /* Reads every run of dir; a run without metrics.json, or every run when again is set, is reduced

@@ -2,6 +2,7 @@
 #include "analysis/report/report.h"
 
 #include "agents/base/err.h"
+#include "analysis/report/agreement.h"
 #include "analysis/report/expect.h"
 #include "analysis/report/figures.h"
 #include "analysis/report/html.h"
@@ -38,6 +39,18 @@ static int add_plays(const struct plan_results *p, json_t *summary)
     return rc ? ERR_NOMEM : 0;
 }
 
+/* Adds to *unmet how many metrics are outside their bands. */
+static int compare(const char *dir, const struct report_options *o, FILE *out, size_t *unmet,
+                   struct fault *f)
+{
+    const struct agreement_options opt = {
+        .runs_min = 1, .lenient = true, .brief = true, .quiet = o->json || o->quiet};
+    int outside = agreement_make(o->beside, dir, &opt, out, f);
+
+    *unmet += outside > 0 ? (size_t)outside : 0;
+    return outside < 0 ? outside : 0;
+}
+
 int report_make(const char *dir, const struct report_options *o, FILE *out, size_t *unmet,
                 struct fault *f)
 {
@@ -50,6 +63,7 @@ int report_make(const char *dir, const struct report_options *o, FILE *out, size
         return rc;
     }
     p.all_figures = o->all_figures;
+    p.beside = o->beside;
     summary = summary_new(&p);
     if (!summary) {
         rc = fault_set(f, ERR_NOMEM, "%s: out of memory", dir);
@@ -71,6 +85,9 @@ int report_make(const char *dir, const struct report_options *o, FILE *out, size
     }
     if (!rc) {
         print(&p, summary, o, out);
+    }
+    if (!rc && o->beside) {
+        rc = compare(dir, o, out, unmet, f);
     }
     if (!rc && plots_rc) {
         *f = plots;

@@ -10,10 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { OPT_JSON = 0x100, OPT_FIGURES };
+enum { OPT_JSON = 0x100, OPT_FIGURES, OPT_BESIDE };
 
 struct options {
-    const char *dir;
+    const char *dir, *beside;
     bool json, all_figures;
 };
 
@@ -28,6 +28,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
     switch (key) {
     case OPT_JSON: o->json = true; return 0;
+    case OPT_BESIDE: o->beside = arg; return 0;
     case OPT_FIGURES:
         o->all_figures = strcmp(arg, "all") == 0;
         if (!o->all_figures && strcmp(arg, "few"))
@@ -69,13 +70,18 @@ static int reduce(void *ctx, const char *run_dir)
 
 static int report(const struct options *o, const struct reducing *r)
 {
-    const char *const argv[] = {r->analyze,
-                                "report",
-                                o->all_figures ? "--figures=all" : "--figures=few",
-                                o->dir,
-                                o->json ? "--json" : NULL,
-                                NULL};
-    int status = process_spawn(argv, STDOUT_FILENO);
+    const char *argv[8] = {r->analyze, "report", o->all_figures ? "--figures=all" : "--figures=few",
+                           o->dir};
+    size_t n = 4;
+    int status;
+
+    if (o->json)
+        argv[n++] = "--json";
+    if (o->beside) {
+        argv[n++] = "--beside";
+        argv[n++] = o->beside;
+    }
+    status = process_spawn(argv, STDOUT_FILENO);
 
     if (process_interrupted())
         return CMD_EXIT_INTERRUPTED;
@@ -92,6 +98,10 @@ int cmd_report(int argc, char **argv)
          .key = OPT_FIGURES,
          .arg = "all|few",
          .doc = "Draw every cell over time, or of many cells only an example (few, the default)"},
+        {.name = "beside",
+         .key = OPT_BESIDE,
+         .arg = "DIR",
+         .doc = "Compare with another folder of the same scenario, made on another kind of link"},
         {0},
     };
     const struct argp argp = {
@@ -99,7 +109,8 @@ int cmd_report(int argc, char **argv)
         .parser = parse,
         .args_doc = "DIR",
         .doc = "Reduces every run in a folder of results again and plots again, without running.\v"
-               "  run-scenario report results/delayed-file-20250101-120000",
+               "  run-scenario report results/delayed-file-20250101-120000\n"
+               "  run-scenario report results/on-wire --beside results/in-sim",
     };
     struct options o = {0};
     struct reducing r = {0};
