@@ -87,7 +87,7 @@ int quic_play_server_data(struct quic_play_conn *c, void **user, bool fin, const
         }
         *user = o;
     }
-    if (len > sizeof o->request - o->request_len) {
+    if (o->data || len > sizeof o->request - o->request_len) {
         return refuse(c);
     }
     memcpy(o->request + o->request_len, data, len);
