@@ -22,7 +22,7 @@ static void add_packets(struct flow_set *set, struct path_flow *f, const struct 
         for (size_t i = 0; i < both[k]->count; i++) {
             const struct run_packet *p = &both[k]->packets[i];
 
-            flow_set_carry(set, f->backward != (k == 1), p->received, p->ip_bytes);
+            flow_set_carry(set, f->backward != (k == 1), f->segments, p->received, p->ip_bytes);
             if (k == 0) {
                 flow_series_packet(&f->series, p->sent, p->received, p->ip_bytes);
             }

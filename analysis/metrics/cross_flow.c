@@ -14,6 +14,8 @@
 
 #define PORTS_MAX 128
 #define NAME_BYTES 96
+/* Traffic beside the calls goes from end to end. */
+#define ALL_SEGMENTS ((1U << FLOW_SET_SEGMENTS) - 1)
 
 /* An entry of the manifest's list. */
 struct entry {
@@ -128,6 +130,7 @@ static int add_flows(struct flow_set *set, struct entries *all)
             return ERR_NOMEM;
         }
         all->at[i].flow->backward = all->at[i].backward;
+        all->at[i].flow->segments = ALL_SEGMENTS;
     }
     return 0;
 }
@@ -170,7 +173,7 @@ static int spread(struct flow_set *set, struct entries *all, const struct flows 
         const struct flow *flow = &fl->flows[p->flow];
         const struct entry *e = entry_of(all, flow);
 
-        flow_set_carry(set, flow->reverse, p->received, p->ip_bytes);
+        flow_set_carry(set, flow->reverse, ALL_SEGMENTS, p->received, p->ip_bytes);
         if (!e || e->backward != flow->reverse) {
             continue; /* acknowledgements */
         }

@@ -130,53 +130,59 @@ static void put_fairness(const struct flow_set *set, struct metric_set *out)
     }
 }
 
-/* What arrived of flows that adapt, with their feedback, of what there was for them. */
-static double utilisation(const struct flow_set *set, bool backward, const struct window *w)
-{
-    double carried = 0, capacity = 0;
-    size_t end = (size_t)(w->end / FLOW_SERIES_BIN);
-
-    for (size_t bin = (size_t)(w->start / FLOW_SERIES_BIN); bin < end && bin < set->bins; bin++) {
-        carried += 8 * set->carried_bytes[backward][bin] / ns_to_s(FLOW_SERIES_BIN);
-        for (size_t i = 0; i < set->count; i++) {
-            const struct path_flow *f = &set->flows[i];
-
-            if (f->kind == FLOW_UDP && f->backward == backward) {
-                carried -= flow_series_bin_received_bps(&f->series, bin);
-            }
-        }
-        capacity += flow_set_capacity_bps(set, backward, (ns_t)bin * FLOW_SERIES_BIN);
-    }
-    return carried / capacity;
-}
-
-/* Whether anything but feedback goes that way. */
-static bool is_used(const struct flow_set *set, bool backward)
+/* Whether anything but feedback goes that way over a segment. */
+static bool is_used(const struct flow_set *set, bool backward, size_t segment)
 {
     for (size_t i = 0; i < set->count; i++) {
-        if (set->flows[i].backward == backward) {
+        if (set->flows[i].backward == backward && set->flows[i].segments & 1U << segment &&
+            set->capacity[backward][segment].schedule.count) {
             return true;
         }
     }
     return false;
 }
 
+/* What arrived of flows that adapt, with their feedback, of what there was for them. */
+static double utilisation(const struct flow_set *set, bool backward, size_t segment,
+                          const struct window *w)
+{
+    double carried = 0, capacity = 0;
+    size_t end = (size_t)(w->end / FLOW_SERIES_BIN);
+
+    for (size_t bin = (size_t)(w->start / FLOW_SERIES_BIN); bin < end && bin < set->bins; bin++) {
+        carried += 8 * set->carried_bytes[backward][segment][bin] / ns_to_s(FLOW_SERIES_BIN);
+        for (size_t i = 0; i < set->count; i++) {
+            const struct path_flow *f = &set->flows[i];
+
+            if (f->kind == FLOW_UDP && f->backward == backward && segment == 0) {
+                carried -= flow_series_bin_received_bps(&f->series, bin);
+            }
+        }
+        capacity += flow_set_segment_bps(set, backward, segment, (ns_t)bin * FLOW_SERIES_BIN);
+    }
+    return carried / capacity;
+}
+
 static void put_utilisation(const struct flow_set *set, struct metric_set *out)
 {
-    static const char *const names[CAPTURE_DIRECTIONS] = {"path_utilisation_ratio",
-                                                          "path_back_utilisation_ratio"};
+    static const char *const names[CAPTURE_DIRECTIONS][FLOW_SET_SEGMENTS] = {
+        {"path_utilisation_ratio", "path2_utilisation_ratio", "path3_utilisation_ratio"},
+        {"path_back_utilisation_ratio", "path2_back_utilisation_ratio",
+         "path3_back_utilisation_ratio"}};
+    const struct window whole = {true, 0, set->end};
 
-    for (int backward = 0; backward < CAPTURE_DIRECTIONS; backward++) {
-        const struct window whole = {true, 0, set->end};
+    for (int back = 0; back < CAPTURE_DIRECTIONS; back++) {
         struct steps steps;
 
-        if (!is_used(set, backward)) {
-            continue;
+        for (size_t k = 0; k < FLOW_SET_SEGMENTS; k++) {
+            if (is_used(set, back, k)) {
+                metric_set_put(out, names[back][k], WINDOW_WHOLE,
+                               utilisation(set, back, k, &whole));
+            }
         }
-        metric_set_put(out, names[backward], WINDOW_WHOLE, utilisation(set, backward, &whole));
-        steps_init(&steps, set, backward);
-        for (size_t i = 0; i < steps.count; i++) {
-            steps_put_value(out, i, names[backward], utilisation(set, backward, &steps.at[i]));
+        steps_init(&steps, set, back);
+        for (size_t i = 0; is_used(set, back, 0) && i < steps.count; i++) {
+            steps_put_value(out, i, names[back][0], utilisation(set, back, 0, &steps.at[i]));
         }
     }
 }
@@ -253,7 +259,7 @@ static json_t *capacity_of(const struct flow_set *set, bool backward)
     json_t *list = json_array();
     double last = -1;
 
-    for (size_t bin = 0; list && is_used(set, backward) && bin < set->bins; bin++) {
+    for (size_t bin = 0; list && is_used(set, backward, 0) && bin < set->bins; bin++) {
         ns_t at = (ns_t)bin * FLOW_SERIES_BIN;
         double bps = flow_set_capacity_bps(set, backward, at);
 

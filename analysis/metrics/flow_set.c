@@ -14,10 +14,12 @@ int flow_set_init(struct flow_set *s, ns_t end)
 {
     *s = (struct flow_set){.end = end, .bins = end > 0 ? (size_t)(end / FLOW_SERIES_BIN) : 0};
     for (int i = 0; i < CAPTURE_DIRECTIONS; i++) {
-        s->carried_bytes[i] = calloc(s->bins ? s->bins : 1, sizeof *s->carried_bytes[i]);
-        if (!s->carried_bytes[i]) {
-            flow_set_fini(s);
-            return ERR_NOMEM;
+        for (size_t k = 0; k < FLOW_SET_SEGMENTS; k++) {
+            s->carried_bytes[i][k] = calloc(s->bins ? s->bins : 1, sizeof(double));
+            if (!s->carried_bytes[i][k]) {
+                flow_set_fini(s);
+                return ERR_NOMEM;
+            }
         }
     }
     return 0;
@@ -30,7 +32,9 @@ void flow_set_fini(struct flow_set *s)
         free(s->flows[i].fair_bps);
     }
     for (int i = 0; i < CAPTURE_DIRECTIONS; i++) {
-        free(s->carried_bytes[i]);
+        for (size_t k = 0; k < FLOW_SET_SEGMENTS; k++) {
+            free(s->carried_bytes[i][k]);
+        }
     }
     *s = (struct flow_set){0};
 }
@@ -58,11 +62,19 @@ struct path_flow *flow_set_add(struct flow_set *s, const char *name, enum flow_k
     return f;
 }
 
-void flow_set_carry(struct flow_set *s, bool backward, ns_t received, double ip_bytes)
+void flow_set_carry(struct flow_set *s, bool backward, unsigned segments, ns_t received,
+                    double ip_bytes)
 {
-    if (received >= 0 && received != NS_NEVER && (size_t)(received / FLOW_SERIES_BIN) < s->bins) {
-        s->carried_bytes[backward][received / FLOW_SERIES_BIN] +=
-            ip_bytes + RATE_ETHERNET_OVERHEAD_BYTES;
+    size_t bin;
+
+    if (received < 0 || received == NS_NEVER) {
+        return;
+    }
+    bin = (size_t)(received / FLOW_SERIES_BIN);
+    for (size_t k = 0; k < FLOW_SET_SEGMENTS && bin < s->bins; k++) {
+        if (segments & 1U << k) {
+            s->carried_bytes[backward][k][bin] += ip_bytes + RATE_ETHERNET_OVERHEAD_BYTES;
+        }
     }
 }
 
@@ -86,6 +98,12 @@ static double rate_at(const struct flow_capacity *c, ns_t at)
 double flow_set_capacity_bps(const struct flow_set *s, bool backward, ns_t at)
 {
     return fmax(0, rate_at(&s->capacity[backward][0], at) - rate_at(&s->taken[backward], at));
+}
+
+double flow_set_segment_bps(const struct flow_set *s, bool backward, size_t segment, ns_t at)
+{
+    return segment ? rate_at(&s->capacity[backward][segment], at)
+                   : flow_set_capacity_bps(s, backward, at);
 }
 
 /* ---- events ---- */
@@ -185,8 +203,7 @@ static void share_bin(struct flow_set *s, bool backward, size_t bin)
     unsigned known = 0;
 
     for (size_t i = 0; i < FLOW_SET_SEGMENTS; i++) {
-        capacity[i] =
-            i ? rate_at(&s->capacity[backward][i], at) : flow_set_capacity_bps(s, backward, at);
+        capacity[i] = flow_set_segment_bps(s, backward, i, at);
         known |= s->capacity[backward][i].schedule.count ? 1U << i : 0;
     }
     for (size_t i = 0; i < s->count; i++) {

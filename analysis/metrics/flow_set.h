@@ -58,8 +58,8 @@ struct flow_set {
     size_t bins;
     struct flow_capacity capacity[CAPTURE_DIRECTIONS][FLOW_SET_SEGMENTS]; /* of the links */
     struct flow_capacity taken[CAPTURE_DIRECTIONS]; /* by what does not adapt: of the first one */
-    double
-        *carried_bytes[CAPTURE_DIRECTIONS]; /* Ethernet bytes of all flows that arrived, by bin */
+    /* Ethernet bytes of all flows over a segment that arrived, by bin */
+    double *carried_bytes[CAPTURE_DIRECTIONS][FLOW_SET_SEGMENTS];
     struct flow_event events[FLOW_SET_EVENTS_MAX];
     size_t event_count;
 };
@@ -70,8 +70,10 @@ void flow_set_fini(struct flow_set *s);
 /* A new flow with an empty series, weight 1, on the first segment alone, which can use any rate;
  * NULL when there is no memory, or FLOW_SET_FLOWS_MAX are there. */
 struct path_flow *flow_set_add(struct flow_set *s, const char *name, enum flow_kind kind);
-/* An IP packet that arrived, of whatever flow: what the link carried. */
-void flow_set_carry(struct flow_set *s, bool backward, ns_t received, double ip_bytes);
+/* An IP packet that arrived, of whatever flow: what the links that it crossed carried. segments as
+ * of a flow. */
+void flow_set_carry(struct flow_set *s, bool backward, unsigned segments, ns_t received,
+                    double ip_bytes);
 /* Once capacities and what is taken are there, before flow_set_finish: finds the steps. */
 void flow_set_find_steps(struct flow_set *s);
 /* Once all flows are there: finds who comes and goes, and everybody's fair share. */
@@ -79,6 +81,8 @@ void flow_set_finish(struct flow_set *s);
 
 /* What the flows that adapt have of a direction's first segment at a time. */
 double flow_set_capacity_bps(const struct flow_set *s, bool backward, ns_t at);
+/* The same of any segment; 0 for one that is not there. */
+double flow_set_segment_bps(const struct flow_set *s, bool backward, size_t segment, ns_t at);
 /* Whether anything happened in the time up to t that FLOW_SET_SETTLING allows for, in either
  * direction. */
 bool flow_set_is_static(const struct flow_set *s, ns_t t);

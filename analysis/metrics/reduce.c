@@ -243,29 +243,52 @@ static int write_series(struct reduction *r, const char *dir, struct fault *f)
     return rc ? fault_set(f, rc, "%s: %s", dir, rc == ERR_OS ? strerror(errno) : err_text(rc)) : 0;
 }
 
-static int read_certificate(struct reduction *r, const char *dir, struct fault *f)
+/* The empty path of a call: of the first bottleneck, if it crosses that, the certificate tells what
+ * it takes; of those behind (the run's list), what they were set to; and what the call has for
+ * itself. */
+static ns_t unloaded_of(const struct run_info *info, ns_t certified, const json_t *further)
 {
+    const json_t *segments = json_object_get(info->root, "segments");
+    json_int_t first = json_integer_value(json_object_get(segments, "first"));
+    json_int_t last = json_integer_value(json_object_get(segments, "last"));
+    ns_t sum = json_integer_value(json_object_get(info->root, "extra_delay_ns"));
+
+    for (json_int_t i = first; i <= last && i < FLOW_SET_SEGMENTS; i++) {
+        sum += i > 0 ? json_integer_value(
+                           json_object_get(json_array_get(further, (size_t)i - 1), "delay_ns"))
+                     : certified;
+    }
+    return certified == NS_NEVER ? NS_NEVER : sum;
+}
+
+static int read_certificate(struct reduction *r, const char *dir, const json_t *further,
+                            struct fault *f)
+{
+    const struct run_info *info = &r->data.info;
     char place[PATH_BYTES];
-    json_t *extra = json_object_get(r->data.info.root, "extra_delay_ns");
     int rc;
 
-    if (run_info_place(place, sizeof place, dir, r->data.info.testbed, ".")) {
+    if (run_info_place(place, sizeof place, dir, info->testbed, ".")) {
         return fault_set(f, ERR_LIMIT, "%s: the path is too long", dir);
     }
-    rc = certificate_info_read(&r->certificate, r->data.info.testbed ? place : dir,
-                               r->data.info.backward ? "backward" : "forward", f);
-    if (!rc && r->certificate.unloaded != NS_NEVER && json_integer_value(extra) > 0) {
-        r->certificate.unloaded += json_integer_value(extra);
+    rc = certificate_info_read(&r->certificate, info->testbed ? place : dir,
+                               info->backward ? "backward" : "forward", f);
+    if (!rc) {
+        r->certificate.unloaded =
+            unloaded_of(info, r->certificate.unloaded,
+                        further ? further : json_object_get(info->root, "bottlenecks"));
     }
     return rc;
 }
 
-/* One folder by itself. *r is to be finished either way. */
-static int reduce_folder(struct reduction *r, const char *dir, struct fault *f)
+/* One folder by itself; further: the bottlenecks behind the first, of which a call's own folder
+ * does not tell, NULL for the run's. *r is to be finished either way. */
+static int reduce_folder(struct reduction *r, const char *dir, const json_t *further,
+                         struct fault *f)
 {
     int rc = run_data_load(&r->data, dir, f);
 
-    rc = rc ? rc : read_certificate(r, dir, f);
+    rc = rc ? rc : read_certificate(r, dir, further, f);
     if (rc) {
         return rc;
     }
@@ -324,7 +347,7 @@ static int reduce_call(struct reduction *r, const char *dir, const char *name, s
     if (run_info_place(folder, sizeof folder, dir, NULL, name)) {
         return fault_set(f, ERR_LIMIT, "%s: the path is too long", dir);
     }
-    rc = reduce_folder(&call, folder, f);
+    rc = reduce_folder(&call, folder, json_object_get(r->data.info.root, "bottlenecks"), f);
     if (!rc) {
         rc = run_flows_add_call(&r->flows, name, &call.data, &call.media, &call.delays,
                                 &call.metrics);
@@ -361,7 +384,7 @@ static int reduce_flows(struct reduction *r, const char *dir, struct fault *f)
 int reduce_run(const char *dir, json_t **out, struct fault *f)
 {
     struct reduction r = {0};
-    int rc = reduce_folder(&r, dir, f);
+    int rc = reduce_folder(&r, dir, NULL, f);
 
     if (!rc && run_flows_wanted(&r.data)) {
         rc = reduce_flows(&r, dir, f);

@@ -171,6 +171,38 @@ static void test_joint(void **state)
     assert_true(isnan(value_in(x->doc, "self_fairness_1s_min_ratio")));
 }
 
+/* The certificate is of the first bottleneck; a call may cross others, or not that one. */
+static void test_empty_path(void **state)
+{
+    struct fixture *x = *state;
+    char path[3 * RUN_FOLDER_PATH_BYTES];
+    struct fault f;
+    FILE *out;
+
+    many_run_write(x->parent, "r-1", "[]");
+    snprintf(path, sizeof path, "%s/certificate.json", x->run);
+    out = fopen(path, "we");
+    assert_non_null(out);
+    fputs("{\"state\":\"held\",\"forward\":{\"measured\":{\"delay_p50_ns\":4000000}},"
+          "\"backward\":{\"measured\":{\"delay_p50_ns\":5000000}}}",
+          out);
+    fclose(out);
+    many_run_manifest(x->run, x->run,
+                      json_pack("{s:[{s:i,s:i}],s:{s:i,s:i},s:i}", "bottlenecks", "rate_bps",
+                                2000000, "delay_ns", 3000000, "segments", "first", 0, "last", 1,
+                                "extra_delay_ns", 500000));
+    snprintf(path, sizeof path, "%s/call2", x->run);
+    many_run_manifest(path, path, json_pack("{s:i}", "extra_delay_ns", 2000000));
+    assert_int_equal(reduce_run(x->run, &x->doc, &f), 0);
+    check(x, "unloaded_owd_ms", 4 + 3 + 0.5);
+    check(x, "call2.unloaded_owd_ms", 5 + 2);
+    check(x, "call2.queue_delay_ms_p50", 15 - 7);
+    json_decref(x->doc);
+    many_run_manifest(path, path, json_pack("{s:{s:i,s:i}}", "segments", "first", 1, "last", 1));
+    assert_int_equal(reduce_run(x->run, &x->doc, &f), 0);
+    check(x, "call2.unloaded_owd_ms", 3 + 2);
+}
+
 static void test_series(void **state)
 {
     struct fixture *x = *state;
@@ -243,6 +275,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_traffic, setup, teardown),
         cmocka_unit_test_setup_teardown(test_path, setup, teardown),
         cmocka_unit_test_setup_teardown(test_joint, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_empty_path, setup, teardown),
         cmocka_unit_test_setup_teardown(test_series, setup, teardown),
         cmocka_unit_test_setup_teardown(test_invalid_call, setup, teardown),
         cmocka_unit_test_setup_teardown(test_refusals, setup, teardown),

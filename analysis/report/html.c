@@ -7,6 +7,7 @@
 #include "analysis/report/certificates.h"
 #include "analysis/report/figures.h"
 #include "analysis/report/html_beside.h"
+#include "analysis/report/html_cases.h"
 #include "analysis/report/html_figures.h"
 #include "analysis/report/html_flows.h"
 #include "analysis/report/html_outliers.h"
@@ -26,6 +27,7 @@
 #define STEPS_TOLD 8
 #define PATH_BYTES 4096
 #define PAIRS_OPEN 2
+#define EXPECT_OPEN 24
 #define ROWS_OPEN 12 /* of a table; longer ones are folded away */
 
 struct page {
@@ -195,6 +197,7 @@ static void put_expect(struct page *g)
 {
     json_t *list = json_object_get(g->summary, "expect"), *o;
     size_t unmet = 0, unjudged = 0, i;
+    bool folded;
 
     if (json_array_size(list) == 0) {
         return;
@@ -216,6 +219,8 @@ static void put_expect(struct page *g)
         fprintf(g->f, "; %zu of %zu not judged", unjudged, json_array_size(list));
     }
     fputs(".</p>\n", g->f);
+    folded = json_array_size(list) > EXPECT_OPEN;
+    fprintf(g->f, "%s", folded ? "<details><summary>One by one</summary>\n" : "");
     put_expect_list(g->f, list, "name");
     json_array_foreach(list, i, o)
     {
@@ -227,6 +232,7 @@ static void put_expect(struct page *g)
             fputs("</details>\n", g->f);
         }
     }
+    fputs(folded ? "</details>\n" : "", g->f);
 }
 
 /* ---- overview of cells ---- */
@@ -581,6 +587,7 @@ static void put_page(struct page *g)
     html_setup_put(g->f, g->p);
     put_validity(g);
     certificates_put_html(g->f, g->p);
+    html_cases_put(g->f, g->p, g->summary);
     put_expect(g);
     html_beside_put(g->f, g->p);
     html_flows_put(g->f, g->p, g->summary);

@@ -171,6 +171,8 @@ static const struct {
 } path_rows[] = {
     {"path use", "path_utilisation_ratio"},
     {"path use, way back", "path_back_utilisation_ratio"},
+    {"use of the second bottleneck", "path2_utilisation_ratio"},
+    {"of the third", "path3_utilisation_ratio"},
     {"Jain's index of calls, last 40 s", "self_fairness_ratio"},
     {"Jain's index with TCP, last 40 s", "cross_fairness_ratio"},
     {"call over call in 20 s, least", "self_fairness_20s_min_ratio"},

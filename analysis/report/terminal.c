@@ -5,6 +5,7 @@
 #include "analysis/report/difference.h"
 #include "analysis/report/statistics.h"
 #include "analysis/report/summary.h"
+#include "analysis/report/terminal_flows.h"
 #include "analysis/report/terminal_play.h"
 #include "analysis/report/terminal_traffic.h"
 
@@ -357,6 +358,7 @@ void terminal_print(FILE *out, const struct plan_results *p, const json_t *summa
     if (!is_one_pair(p) && !all_play(p, summary)) {
         put_cells(out, p, summary);
     }
+    terminal_flows_print(out, p, summary);
     terminal_traffic_print(out, p, summary);
     terminal_play_print(out, p, summary);
     put_pairs(out, p, summary);

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analysis/report/terminal_flows.h"
+
+#include "analysis/metrics/flow_metrics.h"
+#include "analysis/report/summary.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#define NAME_WIDTH 10
+#define WHAT_WIDTH 22
+#define METRIC_BYTES 96
+#define MISSING "-"
+
+static const struct {
+    const char *of_call, *of_others;
+    double scale;
+    int width, decimals;
+} columns[] = {
+    {"sending_rate_bps", "sending_rate_bps", 1e-6, 8, 3},
+    {"media_throughput_bps", "throughput_bps", 1e-6, 9, 3},
+    {"media_loss_ratio", "loss_ratio", 100, 7, 2},
+    {"media_owd_ms_p50", "owd_ms_p50", 1, 8, 1},
+    {"media_owd_ms_p95", "owd_ms_p95", 1, 7, 1},
+    {"convergence_s", NULL, 1, 11, 1},
+};
+
+#define COLUMNS (sizeof columns / sizeof *columns)
+
+static const char *text_in(const json_t *o, const char *key)
+{
+    const char *s = json_string_value(json_object_get(o, key));
+
+    return s ? s : "";
+}
+
+static json_t *table_of(const struct plan_results *p, size_t cell)
+{
+    return json_object_get(p->runs[p->cells[cell].shown].doc, "flow_table");
+}
+
+static double value(const json_t *summary, size_t cell, const json_t *row, const char *name)
+{
+    const char *flow = text_in(row, "name");
+    char metric[METRIC_BYTES];
+    struct summary_value v;
+
+    if (strcmp(flow, FLOW_METRICS_FIRST) == 0) {
+        snprintf(metric, sizeof metric, "%s", name);
+    } else {
+        snprintf(metric, sizeof metric, "%s.%s", flow, name);
+        for (char *c = metric; *c && *c != '.'; c++) {
+            *c = *c == '-' ? '_' : *c;
+        }
+    }
+    v = summary_get(summary, cell, metric, "whole");
+    return v.n ? v.mean : NAN;
+}
+
+/* "webrtc", "reno, ngtcp2", "backward quic". */
+static void put_what(FILE *out, const json_t *row)
+{
+    const char *control = text_in(row, "congestion_control");
+    bool backward = strcmp(text_in(row, "direction"), "backward") == 0;
+    char text[64];
+
+    snprintf(text, sizeof text, "%s%s%s%s%s", backward ? "backward " : "", text_in(row, "stack"),
+             control, *control ? ", " : "", text_in(row, "played_by"));
+    fprintf(out, "%-*.*s", WHAT_WIDTH, WHAT_WIDTH - 1, text);
+}
+
+static void put_row(FILE *out, const json_t *summary, size_t cell, const json_t *row)
+{
+    bool call = strcmp(text_in(row, "kind"), "call") == 0;
+
+    fprintf(out, "  %-*s", NAME_WIDTH, text_in(row, "name"));
+    put_what(out, row);
+    for (size_t i = 0; i < COLUMNS; i++) {
+        const char *name = call ? columns[i].of_call : columns[i].of_others;
+        double v = name ? value(summary, cell, row, name) : NAN;
+
+        if (isfinite(v)) {
+            fprintf(out, "%*.*f", columns[i].width, columns[i].decimals, v * columns[i].scale);
+        } else {
+            fprintf(out, "%*s", columns[i].width, MISSING);
+        }
+    }
+    fputc('\n', out);
+}
+
+void terminal_flows_print(FILE *out, const struct plan_results *p, const json_t *summary)
+{
+    size_t shown = 0, i;
+    json_t *row;
+
+    for (size_t c = 0; c < p->cell_count; c++) {
+        json_t *table = table_of(p, c);
+
+        if (json_array_size(table) == 0 || shown++ >= TERMINAL_FLOWS_CELLS_MAX) {
+            continue;
+        }
+        if (shown == 1) {
+            fprintf(out, "%-*s%8s%9s%7s%15s%11s\n", NAME_WIDTH + WHAT_WIDTH + 2, "flows", "sent",
+                    "arrived", "lost", "delay ms", "converged");
+            fprintf(out, "%*s%8s%9s%7s%8s%7s%11s\n", NAME_WIDTH + WHAT_WIDTH + 2, "", "Mbit/s",
+                    "Mbit/s", "%", "p50", "p95", "s");
+        }
+        if (p->cell_count > 1) {
+            fprintf(out, "%s\n", p->cells[c].label);
+        }
+        json_array_foreach(table, i, row)
+        {
+            put_row(out, summary, c, row);
+        }
+    }
+    if (shown > TERMINAL_FLOWS_CELLS_MAX) {
+        fprintf(out, "%zu more cells with several flows: report.html\n",
+                shown - TERMINAL_FLOWS_CELLS_MAX);
+    }
+    fputs(shown ? "\n" : "", out);
+}
