@@ -314,14 +314,20 @@ void flow_figures_put_html(FILE *f, const struct plan_results *p, size_t cell)
     static const char *const endings[] = {"svg", "pdf", "csv"}, *const labels[] = {"SVG", "PDF",
                                                                                    "CSV"};
     char path[PATH_BYTES], full[2 * PATH_BYTES];
+    bool inside = p->cell_count <= FLOW_FIGURES_INSIDE_MAX;
 
     if (!flow_figures_wanted(p, cell)) {
         return;
     }
     path_of(path, sizeof path, p, cell, "svg");
-    snprintf(full, sizeof full, "%s/%s", p->dir, path);
-    fputs("<figure><img alt=\"Rates, delay and loss of all flows over time\" src=\"", f);
-    html_text_put_svg(f, full);
+    fprintf(f, "<figure><img alt=\"Rates, delay and loss of all flows over time\"%s src=\"",
+            inside ? "" : " loading=\"lazy\"");
+    if (inside) {
+        snprintf(full, sizeof full, "%s/%s", p->dir, path);
+        html_text_put_svg(f, full);
+    } else {
+        html_text_put(f, path);
+    }
     fputs("\"/>\n<figcaption>All flows over time, a point per second: IP bytes that arrived, with "
           "the "
           "capacity left to flows that adapt (Ethernet bytes); mean one-way delay, capture to "

@@ -14,7 +14,9 @@
 #include <stdio.h>
 
 /* Cells beyond so many have none, unless all figures are asked for. */
-#define FLOW_FIGURES_CELLS_MAX 48
+#define FLOW_FIGURES_CELLS_MAX 100
+/* Beyond so many they are beside the page, not in it. */
+#define FLOW_FIGURES_INSIDE_MAX 12
 
 /* Whether the cell has such a figure. */
 bool flow_figures_wanted(const struct plan_results *p, size_t cell);

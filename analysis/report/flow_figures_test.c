@@ -140,6 +140,31 @@ static void test_page(void **state)
     free(text);
 }
 
+/* On the terminal a line per flow, of at most 100 columns. */
+static void test_terminal(void **state)
+{
+    struct report_options o = {0};
+    struct fault f = {{0}};
+    char *text = NULL, *line, *rest;
+    size_t len, unmet = 0;
+    FILE *out;
+
+    many_run_write(*state, "all-1", "[]");
+    out = open_memstream(&text, &len);
+    assert_non_null(out);
+    assert_int_equal(report_make(*state, &o, out, &unmet, &f), 0);
+    fclose(out);
+    /* 181 segments in 10 s, 180 arrived in 8.97 s; it never converges in 8 s */
+    contains(text, "  tcp       reno, ngtcp2             0.151    0.167   0.55    20.0   20.0"
+                   "          -\n");
+    contains(text, "  call2     backward quic            0.169    0.169   0.25    15.0   15.0"
+                   "        8.0\n");
+    for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        assert_true(strlen(line) <= 100 || strstr(line, "report.html"));
+    }
+    free(text);
+}
+
 /* A run of a call alone has none of it. */
 static void test_single_call(void **state)
 {
@@ -159,6 +184,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_data, setup, teardown),
         cmocka_unit_test_setup_teardown(test_damaged_series, setup, teardown),
         cmocka_unit_test_setup_teardown(test_page, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_terminal, setup, teardown),
         cmocka_unit_test_setup_teardown(test_single_call, setup, teardown),
     };
 

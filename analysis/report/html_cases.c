@@ -138,6 +138,24 @@ static void put_head(FILE *f, const struct cases *c, const char *first)
     fputs("</tr>\n", f);
 }
 
+/* The way to where its first variant is shown over time (html_flows.h). */
+static void put_name(FILE *f, const struct plan_results *p, size_t cell, const char *setting)
+{
+    bool flows =
+        json_array_size(json_object_get(p->runs[p->cells[cell].shown].doc, "flow_table")) > 0;
+
+    fputs("<tr><td class=\"l\">", f);
+    if (flows) {
+        fprintf(f, "<a href=\"#flows-%zu\">", cell);
+    }
+    for (size_t i = 0; i < case_len(setting); i++) {
+        const char one[] = {setting[i], '\0'};
+
+        html_text_put(f, one);
+    }
+    fputs(flows ? "</a></td>" : "</td>", f);
+}
+
 static void put_cases(FILE *f, const struct cases *c)
 {
     put_head(f, c, "case");
@@ -147,7 +165,7 @@ static void put_cases(FILE *f, const struct cases *c)
         if (!is_first_of_case(c->p, i)) {
             continue;
         }
-        fprintf(f, "<tr><td class=\"l\">%.*s</td>", (int)case_len(setting), setting);
+        put_name(f, c->p, i, setting);
         for (size_t k = 0; k < c->stack_count; k++) {
             struct tally t = tally_of_case(c, setting, c->stacks[k]);
 

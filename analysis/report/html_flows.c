@@ -2,6 +2,7 @@
 #include "analysis/report/html_flows.h"
 
 #include "analysis/report/catalogue.h"
+#include "analysis/report/figures.h"
 #include "analysis/report/flow_figures.h"
 #include "analysis/report/html_text.h"
 #include "analysis/report/summary.h"
@@ -237,15 +238,11 @@ static void put_steps(FILE *f, const json_t *summary, size_t cell, const json_t 
     fputs("</table></div></details>\n", f);
 }
 
-static void put_cell(FILE *f, const struct plan_results *p, const json_t *summary, size_t cell)
+static void put_tables(FILE *f, const json_t *summary, size_t cell, const json_t *table)
 {
-    json_t *table = table_of(p, cell), *row;
+    json_t *row;
     size_t i;
 
-    fputs("<h3>", f);
-    html_text_put(f, p->cells[cell].label);
-    fputs("</h3>\n", f);
-    flow_figures_put_html(f, p, cell);
     fputs("<div class=\"scroll\"><table><tr><th>flow</th><th class=\"l\">what</th><th "
           "class=\"l\">direction</th><th>from, s</th><th>to, s</th></tr>\n",
           f);
@@ -265,6 +262,19 @@ static void put_cell(FILE *f, const struct plan_results *p, const json_t *summar
     fputs("</table></div>\n", f);
     put_path(f, summary, cell);
     put_steps(f, summary, cell, table);
+}
+
+static void put_cell(FILE *f, const struct plan_results *p, const json_t *summary, size_t cell)
+{
+    bool folded = p->cell_count > FIGURES_CELLS_MAX;
+
+    fprintf(f, "<h3 id=\"flows-%zu\">", cell);
+    html_text_put(f, p->cells[cell].label);
+    fputs("</h3>\n", f);
+    flow_figures_put_html(f, p, cell);
+    fputs(folded ? "<details><summary>Numbers</summary>\n" : "", f);
+    put_tables(f, summary, cell, table_of(p, cell));
+    fputs(folded ? "</details>\n" : "", f);
 }
 
 void html_flows_put(FILE *f, const struct plan_results *p, const json_t *summary)
