@@ -232,7 +232,12 @@ int call_flow_put(const struct flow_set *set, const struct run_data *d, const st
                        sending_bps(d, &whole.at[WINDOW_WHOLE]));
         steps_init(&steps, set, d->info.backward);
         for (size_t i = 0; i < steps.count; i++) {
+            const struct windows step = {.at[WINDOW_WHOLE] = steps.at[i]};
+            char name[STEPS_NAME_MAX];
+
             steps_put_value(out, i, "sending_rate_bps", sending_bps(d, &steps.at[i]));
+            metric_set_put_dist(out, steps_name(name, i, "settled_queue_delay_ms"), &queue, &step);
+            metric_set_put_dist(out, steps_name(name, i, "frame_delay_ms"), &frames, &step);
         }
         rc = steps_put(&steps, d, m, l, out);
     }

@@ -4,6 +4,7 @@
 #include "agents/base/err.h"
 #include "analysis/ingest/certificate_info.h"
 #include "analysis/ingest/run_data.h"
+#include "analysis/metrics/audio.h"
 #include "analysis/metrics/delays.h"
 #include "analysis/metrics/fairness.h"
 #include "analysis/metrics/flow_metrics.h"
@@ -214,7 +215,8 @@ static int reduce(struct reduction *r)
     transfer_put(&r->data, &r->windows, &r->metrics);
     play_put(&r->data, &r->windows, &r->metrics);
     traffic_put(&r->traffic, &r->windows, &r->metrics);
-    return fairness_put(&r->traffic, &r->data, &r->metrics);
+    rc = fairness_put(&r->traffic, &r->data, &r->metrics);
+    return rc ? rc : audio_put(&r->data, &r->windows, &r->metrics);
 }
 
 static void reduction_fini(struct reduction *r)

@@ -15,7 +15,7 @@ mark_at(i) = flow_mark[flow_style[i]]
 width_at(i) = flow_style[i] <= 5 ? 2.2 : 1.6
 every_at(i) = int(whole_end / 7) > 1 ? int(whole_end / 7) : 1
 # A column of flow i; NaN where it has no value.
-of_flow(i, column) = strcol(1) eq flow_name[i] && strlen(strcol(column)) ? strcol(column) + 0 : NaN
+of_flow(i, n) = strcol(1) eq flow_name[i] && strlen(strcol(n)) ? column(n) : NaN
 top = 1.0 - (10.0 + 24.0 * keys) / height
 low = 66.0 / height
 tall = (top - low) / panels

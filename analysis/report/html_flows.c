@@ -106,6 +106,8 @@ static const struct {
     {"delay p95, ms", "media_owd_ms_p95", "owd_ms_p95"},
     {"queueing p95, ms", "settled_queue_delay_ms_p95", NULL},
     {"frame delay p95, ms", "frame_delay_ms_p95", NULL},
+    {"audio delay p95, ms", "audio_owd_ms_p95", NULL},
+    {"audio lost, %", "audio_loss_ratio", NULL},
     {"converged after, s", "convergence_s", NULL},
     {"all converged, s", "arrival_convergence_s", "arrival_convergence_s"},
     {"rate variation, %", "rate_variation_ratio", "rate_variation_ratio"},
