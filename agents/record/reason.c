@@ -12,7 +12,7 @@ static const struct reason reasons[] = {
     {"certificate-train", "nor was the rate of 20 packets sent at once",
      "more than 5 % off what the token bucket makes of it", quieter, true},
     {"certificate-queue", "nor was the time in its full queue",
-     "one packet longer or two shorter, at least 1 ms", quieter, true},
+     "one packet longer or two shorter, at least 1 ms and 0.5 %", quieter, true},
     {"certificate-loss", "the empty link lost packets",
      "any; with loss asked for, thrice that and 10 %", quieter, true},
 

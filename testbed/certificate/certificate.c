@@ -314,8 +314,10 @@ static void judge_queue(struct certificate *c, int i)
     const struct probe_path *p = &c->asked[i];
     ns_t asked = probe_path_queue(p), jitter = p->delay_max - p->delay_min;
     ns_t packet = rate_duration(p->rate, FULL_BYTES);
-    ns_t over = ns_max(CERTIFICATE_QUEUE_OVER_PACKETS * packet, CERTIFICATE_QUEUE_OFF_MIN);
-    ns_t under = ns_max(CERTIFICATE_QUEUE_UNDER_PACKETS * packet, CERTIFICATE_QUEUE_OFF_MIN);
+    ns_t off =
+        ns_max((ns_t)(CERTIFICATE_RATE_OFF_RATIO * (double)asked), CERTIFICATE_QUEUE_OFF_MIN);
+    ns_t over = ns_max(CERTIFICATE_QUEUE_OVER_PACKETS * packet, off);
+    ns_t under = ns_max(CERTIFICATE_QUEUE_UNDER_PACKETS * packet, off);
     ns_t got = c->measured[i].queue;
 
     if (got != NS_NEVER && (got > asked + over + jitter || got < asked - under - jitter)) {

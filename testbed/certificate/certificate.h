@@ -13,7 +13,8 @@
 #define CERTIFICATE_DELAY_P99_OVER NS_PER_MS
 #define CERTIFICATE_RATE_OFF_RATIO 0.005
 #define CERTIFICATE_TRAIN_OFF_RATIO 0.05
-/* A train and a queue are a time, known no better than to this, and the queue to a packet. */
+/* A train and a queue are a time, known no better than to this, and the queue to a packet, nor
+ * better than the rate that empties it. */
 #define CERTIFICATE_TRAIN_OFF_MIN (100 * NS_PER_US)
 #define CERTIFICATE_QUEUE_OVER_PACKETS 1
 #define CERTIFICATE_QUEUE_UNDER_PACKETS 2

@@ -268,6 +268,21 @@ static void test_tolerances(void **state)
     expect(&c, "certificate-loss", "asked a loss of 0, lost 1 of 100");
 }
 
+/* A long queue of small packets takes as much longer as its rate may be off. */
+static void test_a_long_queue(void **state)
+{
+    struct certificate c = good();
+
+    (void)state;
+    c.asked[0].rate = 100000000;
+    c.asked[0].queue_bytes = 12500000; /* 1 s */
+    c.measured[0].rate = 100000000;
+    c.measured[0].queue = probe_path_queue(&c.asked[0]) + 4 * NS_PER_MS;
+    assert_true(certificate_judge(&c));
+    c.measured[0].queue += 2 * NS_PER_MS;
+    expect(&c, "certificate-queue", "asked at most 1000.000 ms");
+}
+
 /* What is asked for is no fault. */
 static void test_asked_jitter_and_loss(void **state)
 {
@@ -315,6 +330,7 @@ int main(void)
         cmocka_unit_test(test_disturbed_probes),
         cmocka_unit_test(test_nothing_arrives),
         cmocka_unit_test(test_tolerances),
+        cmocka_unit_test(test_a_long_queue),
         cmocka_unit_test(test_asked_jitter_and_loss),
         cmocka_unit_test(test_unmeasured_figures),
     };
