@@ -23,7 +23,7 @@ static bool can(enum run_link link, const struct plan *plan, struct message *m)
     for (size_t i = 0; i < plan->run_count; i++) {
         const struct scenario *s = &plan->runs[i].scenario;
 
-        if (run_real_can(s, m) || (link == RUN_LINK_NETEM && run_path_netem(s, m)))
+        if (run_real_can(s, link, m) || (link == RUN_LINK_NETEM && run_path_netem(s, m)))
             return false;
     }
     return true;

@@ -57,6 +57,24 @@ static struct wire_config wire_settings(const struct topology *t)
         .rate = ns_max(t->impair[TOPOLOGY_FORWARD].rate, t->impair[TOPOLOGY_BACKWARD].rate)};
 }
 
+/* Calls that take longer than others. Returns the longest of their extra delays. */
+static ns_t set_extras(const struct netns_run *r, struct wire_extra extra[WIRE_EXTRAS_MAX])
+{
+    ns_t longest = 0;
+
+    for (size_t n = 0; r->run && n < SCENARIO_CALL_COUNT_MAX; n++) {
+        ns_t delay = scenario_has_call(&r->run->scenario, n)
+                         ? scenario_call_extra_delay(&r->run->scenario, n)
+                         : 0;
+
+        extra[n] = (struct wire_extra){delay > 0 ? scenario_call_port(n) : 0, delay};
+        longest = ns_max(longest, delay);
+    }
+    return longest;
+}
+
+_Static_assert(SCENARIO_CALL_COUNT_MAX <= WIRE_EXTRAS_MAX, "every call may have one");
+
 static int serve_wire(int fd, void *arg)
 {
     const struct netns_run *r = arg;
@@ -68,6 +86,7 @@ static int serve_wire(int fd, void *arg)
     int rc;
 
     netns_queue_shape(&queue, r, cfg.shape);
+    (void)set_extras(r, cfg.extra);
     realtime_settle();
     rc = wire_open(&w, &cfg, &m);
     service_answer(fd, rc, &m, NULL, 0);
@@ -179,11 +198,14 @@ static ns_t drain_max(const struct topology *t)
 static struct topology slowest(const struct netns_run *r)
 {
     const struct scenario *s = &r->run->scenario;
+    struct wire_extra extra[WIRE_EXTRAS_MAX];
+    ns_t longest = set_extras(r, extra);
     struct topology t = r->topo;
 
     for (int i = 0; i < TOPOLOGY_DIRECTIONS; i++) {
         t.paths[i].rate = scenario_rate_min(s);
         t.paths[i].queue_bytes = scenario_queue_bytes_at(s, scenario_rate_max(s));
+        t.impair[i].delay = ns_add(t.impair[i].delay, longest);
     }
     return t;
 }

@@ -26,21 +26,26 @@ static const char *key_of(char key[40], size_t call, const char *leaf)
     return key;
 }
 
-static int refuse_calls(const struct scenario *s, struct message *m)
+/* netem delays an interface's packets alike, and a wire that queues by a discipline keeps order. */
+static int refuse_delays(const struct scenario *s, enum run_link link, struct message *m)
 {
+    bool wire = link == RUN_LINK_WIRE && s->path_aqm == SCENARIO_AQM_DROP_TAIL;
     char key[40];
 
     for (size_t n = 0; n < SCENARIO_CALL_COUNT_MAX; n++) {
-        if (scenario_has_call(s, n) && scenario_call_extra_delay(s, n) != 0) {
-            return message_set(m, ERR_CONFIG,
-                               "%s: real links delay all flows alike; allowed: 0s, or --link sim",
-                               key_of(key, n, "extra-delay"));
+        if (!wire && scenario_has_call(s, n) && scenario_call_extra_delay(s, n) != 0) {
+            return message_set(m, ERR_CONFIG, "%s: links of kind %s delay all calls alike%s; %s",
+                               key_of(key, n, "extra-delay"),
+                               link == RUN_LINK_WIRE ? "wire" : "netem",
+                               link == RUN_LINK_WIRE ? " where path.aqm is not drop-tail" : "",
+                               link == RUN_LINK_WIRE ? "allowed: 0s, or --link sim"
+                                                     : "allowed: 0s, or --link wire or sim");
         }
     }
     return 0;
 }
 
-int run_real_can(const struct scenario *s, struct message *m)
+int run_real_can(const struct scenario *s, enum run_link link, struct message *m)
 {
     if (scenario_segment_count(s) > 1) { /* and so no call crosses only some of them */
         return message_set(m, ERR_CONFIG,
@@ -54,7 +59,7 @@ int run_real_can(const struct scenario *s, struct message *m)
                            "web server has in memory; allowed: fewer plays, or shorter ones",
                            (double)ORIGIN_BYTES_MAX / 1e9);
     }
-    return refuse_calls(s, m);
+    return refuse_delays(s, link, m);
 }
 
 /* ---- what the kernel has ---- */

@@ -5,11 +5,11 @@
 #define TESTBED_RUN_RUN_REAL_H
 
 #include "agents/base/message.h"
-#include "testbed/scenario/scenario.h"
+#include "testbed/run/run.h"
 
-/* Whether links of kind wire and netem can do all of it. Returns 0, or ERR_CONFIG with the key and
- * what is allowed instead. */
-int run_real_can(const struct scenario *s, struct message *m);
+/* Whether a real link of the kind can do all of it. Returns 0, or ERR_CONFIG with the key and what
+ * is allowed instead. */
+int run_real_can(const struct scenario *s, enum run_link link, struct message *m);
 /* Whether this kernel has the TCP congestion controls that any run of a plan asks for, tried in a
  * process and a namespace of its own. Returns 0, or ERR_OS with the cause, which names the first
  * that is not there. */

@@ -39,7 +39,7 @@ static void list_available(char *text, size_t len)
     text[strcspn(text, "\n")] = '\0';
 }
 
-static int set_congestion_control(int fd, const char *name, struct message *m)
+int tcp_sock_control(int fd, const char *name, struct message *m)
 {
     char got[TCP_SOCK_ALGORITHM_MAX + 1] = "", there[100];
     socklen_t len = TCP_SOCK_ALGORITHM_MAX;
@@ -90,7 +90,7 @@ static int open_sock(const struct tcp_sock_options *o, struct message *m)
     if (fd < 0) {
         return failed(fd, "TCP socket", m);
     }
-    if (set_congestion_control(fd, o->congestion_control, m)) {
+    if (tcp_sock_control(fd, o->congestion_control, m)) {
         int cause = errno;
 
         close(fd);
@@ -145,7 +145,7 @@ int tcp_sock_try(const char *congestion_control, struct message *m)
     if (fd < 0) {
         return failed(fd, "TCP socket", m);
     }
-    rc = set_congestion_control(fd, congestion_control, m);
+    rc = tcp_sock_control(fd, congestion_control, m);
     close(fd);
     return rc;
 }

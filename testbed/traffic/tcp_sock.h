@@ -42,6 +42,10 @@ int tcp_sock_connect(const struct addr *remote, const struct tcp_sock_options *o
 int tcp_sock_try(const char *congestion_control, struct message *m);
 /* The same from the bytes of a struct tcp_info, however long this kernel's is. */
 void tcp_sock_read_info(struct tcp_sock_info *out, const void *data, size_t len);
+/* Gives a connection that is there its congestion control once more, and reads it back: a route may
+ * name another (congctl), which then counts from the handshake on. Returns 0, or ERR_OS with errno
+ * and the cause. */
+int tcp_sock_control(int fd, const char *congestion_control, struct message *m);
 /* Returns 0 or ERR_OS with errno. */
 int tcp_sock_info(int fd, struct tcp_sock_info *out);
 /* Closes at once: what is not sent yet never will be (RST). */

@@ -372,8 +372,14 @@ static void on_source(struct traffic *t, struct source *s, uint32_t events)
         return;
     }
     if (s->state == CONNECTING) {
+        struct message m;
+
         s->state = SENDING;
         s->there = now_of(t);
+        if (tcp_sock_control(s->watch.fd, t->cfg.flows[s->flow].congestion_control, &m)) {
+            fail(t, s, errno);
+            return;
+        }
     }
     if (s->state == SENDING) {
         write_some(t, s);

@@ -52,8 +52,10 @@ struct headers headers_read(const uint8_t *frame, size_t len)
         from.port = get16(frame + ports);
         to.port = get16(frame + ports + 2);
     }
-    return (struct headers){.flow = flow_hash(ip[PROTOCOL_AT], &from, &to),
-                            .ecn = ip[TOS_AT] & ECN_MASK};
+    return (struct headers){
+        .flow = flow_hash(ip[PROTOCOL_AT], &from, &to),
+        .ecn = ip[TOS_AT] & ECN_MASK,
+        .udp_port = ip[PROTOCOL_AT] == FLOW_UDP && from.port == to.port ? from.port : 0};
 }
 
 void headers_mark(uint8_t *frame, size_t len)

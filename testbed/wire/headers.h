@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a queue discipline wants to know of an Ethernet frame, and does to it. */
+/* What a queue discipline or a delay of single flows wants to know of an Ethernet frame, and what
+ * is done to it. */
 #ifndef TESTBED_WIRE_HEADERS_H
 #define TESTBED_WIRE_HEADERS_H
 
@@ -9,6 +10,7 @@
 struct headers {
     uint32_t flow; /* testbed/link/flow.h: of addresses, protocol, and ports where there are any */
     uint8_t ecn;   /* enum aqm_ecn; 0 of what is not IPv4 */
+    uint16_t udp_port; /* of UDP with the same port at both ends; else 0 */
 };
 
 /* Of a frame of len bytes; what is cut off or not IPv4 is one flow that knows no ECN. */

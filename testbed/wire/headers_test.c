@@ -72,6 +72,25 @@ static void flow_and_ecn(void **state)
     assert_int_equal(headers_read(frame, FRAME).flow, flow_hash(FLOW_UDP, &from, &to));
 }
 
+/* Only UDP between equal ports is a call's. */
+static void port_of_both_ends(void **state)
+{
+    uint8_t frame[FRAME];
+
+    (void)state;
+    make(frame, 0, 5000);
+    assert_int_equal(headers_read(frame, FRAME).udp_port, 5000);
+    assert_int_equal(headers_read(frame, ETHERNET + IP + 3).udp_port, 0); /* cut off in the ports */
+    make(frame, 0, 5002);
+    assert_int_equal(headers_read(frame, FRAME).udp_port, 0);
+    make(frame, 0, 5000);
+    frame[ETHERNET + 9] = FLOW_TCP;
+    assert_int_equal(headers_read(frame, FRAME).udp_port, 0);
+    make(frame, 0, 5000);
+    frame[ETHERNET + 7] = 1; /* a later fragment */
+    assert_int_equal(headers_read(frame, FRAME).udp_port, 0);
+}
+
 /* For every value of the field and of the rest of the byte, the checksum holds afterwards. */
 static void marks_keep_the_checksum(void **state)
 {
@@ -143,6 +162,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(flow_and_ecn),
+        cmocka_unit_test(port_of_both_ends),
         cmocka_unit_test(marks_keep_the_checksum),
         cmocka_unit_test(anything_else_is_one_flow),
     };

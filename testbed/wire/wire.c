@@ -3,6 +3,7 @@
 
 #include "agents/base/err.h"
 #include "testbed/wire/frames.h"
+#include "testbed/wire/headers.h"
 #include "testbed/wire/realtime.h"
 
 #include <arpa/inet.h>
@@ -55,6 +56,8 @@ struct wire {
     struct side sides[SIDES];
     ns_t armed;
     int epoll_fd, timer_fd;
+    struct wire_extra extra[WIRE_EXTRAS_MAX];
+    ns_t extra_max;
     struct hist late;
     struct inbox in;
 };
@@ -118,9 +121,10 @@ static void prepare_inbox(struct inbox *in)
     }
 }
 
-static size_t store_bytes(const struct wire_config *cfg, const struct impair_config *impair)
+static size_t store_bytes(const struct wire *w, const struct wire_config *cfg,
+                          const struct impair_config *impair)
 {
-    ns_t longest = ns_add(impair_delay_max(impair), SLACK);
+    ns_t longest = ns_add(ns_add(impair_delay_max(impair), w->extra_max), SLACK);
     int64_t bytes = 2 * rate_bytes(cfg->rate, ns_min(longest, NS_NEVER / 4)) + SMALL_FRAMES_BYTES;
 
     return (size_t)(bytes < STORE_MAX ? bytes : STORE_MAX);
@@ -152,10 +156,11 @@ static int open_all(struct wire *w, const struct wire_config *cfg, struct messag
         struct side *s = &w->sides[i];
         int rc = shaped_init(&s->shaped, shape[i], impair[i]);
 
-        if (rc == ERR_CONFIG || set_impairments(s, impair[i])) {
+        if (rc == ERR_CONFIG || set_impairments(s, impair[i]) ||
+            (s->shaped.link && w->extra_max > 0)) {
             return message_set(m, ERR_CONFIG, "wire: impairments or a queue that cannot be");
         }
-        if (rc || (!s->shaped.link && frames_init(&s->frames, store_bytes(cfg, impair[i])))) {
+        if (rc || (!s->shaped.link && frames_init(&s->frames, store_bytes(w, cfg, impair[i])))) {
             return message_set(m, ERR_NOMEM, "wire: out of memory");
         }
         if (open_side(s, names[i], m)) {
@@ -179,6 +184,10 @@ int wire_open(struct wire **out, const struct wire_config *cfg, struct message *
     w->sides[WEST].fd = w->sides[EAST].fd = w->epoll_fd = w->timer_fd = -1;
     w->armed = NS_NEVER;
     prepare_inbox(&w->in);
+    for (size_t i = 0; i < WIRE_EXTRAS_MAX; i++) {
+        w->extra[i] = cfg->extra[i];
+        w->extra_max = ns_max(w->extra_max, cfg->extra[i].udp_port ? cfg->extra[i].delay : 0);
+    }
     rc = open_all(w, cfg, m);
     if (rc) {
         wire_close(w);
@@ -235,6 +244,19 @@ static void count_shaped(struct side *s)
     c->inside_max = c->inside > c->inside_max ? c->inside : c->inside_max;
 }
 
+/* What a frame's flow takes longer than others. */
+static ns_t extra_of(const struct wire *w, const uint8_t *frame, size_t len)
+{
+    uint16_t port = w->extra_max > 0 ? headers_read(frame, len).udp_port : 0;
+
+    for (size_t i = 0; i < WIRE_EXTRAS_MAX && port; i++) {
+        if (w->extra[i].udp_port == port) {
+            return w->extra[i].delay;
+        }
+    }
+    return 0;
+}
+
 static void accept_frame(struct wire *w, struct side *s, size_t i, ns_t now, ns_t wall_offset)
 {
     struct msghdr *h = &w->in.messages[i].msg_hdr;
@@ -258,6 +280,7 @@ static void accept_frame(struct wire *w, struct side *s, size_t i, ns_t now, ns_
         return;
     }
     fate = impair_packet(&s->impair, (int64_t)len, s->last_arrival);
+    fate.due = ns_add(fate.due, extra_of(w, w->in.data[i], len));
     if (!fate.copies) {
         c->lost++;
     } else if (!frames_push(&s->frames, fate.due, fate.copies, w->in.data[i], len)) {

@@ -26,12 +26,21 @@ enum wire_direction { WIRE_EASTWARD, WIRE_WESTWARD, WIRE_DIRECTIONS };
  * (CLOCK_MONOTONIC). */
 enum { WIRE_STOP = 's', WIRE_RESET = 'r', WIRE_START = 't' };
 
+/* UDP with this port at both ends takes longer, both ways. */
+struct wire_extra {
+    uint16_t udp_port; /* 0: none */
+    ns_t delay;
+};
+
+#define WIRE_EXTRAS_MAX 8
+
 struct wire_config {
     const char *west, *east; /* interfaces in the calling thread's namespace */
     struct impair_config impair[WIRE_DIRECTIONS];
     bps_t rate; /* at most this much enters per direction; sizes the memory */
     /* Rate and queue, if these are its own; all 0: they are not. */
     struct shaped_config shape[WIRE_DIRECTIONS];
+    struct wire_extra extra[WIRE_EXTRAS_MAX]; /* not together with shape */
 };
 
 /* Counters of one direction. Always: in_frames + duplicated = out_frames + lost + oversize_drops +
