@@ -44,8 +44,11 @@ double scenario_play_bytes(const struct scenario *s)
     };
     const struct play_config *p = &s->play;
     double length_s = ns_to_s(p->track_min) / 2 + ns_to_s(p->track_max) / 2;
+    double heard_s = length_s * (double)p->count;
 
-    return mean_bps[p->bit_rate] / 8 * length_s * (double)(p->players * p->count);
+    if (s->duration != NS_NEVER && heard_s > ns_to_s(s->duration) + length_s)
+        heard_s = ns_to_s(s->duration) + length_s;
+    return mean_bps[p->bit_rate] / 8 * heard_s * (double)p->players;
 }
 
 void scenario_check_play(const struct scenario *s, bool flows, scenario_check_report *report,

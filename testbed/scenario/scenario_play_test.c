@@ -66,6 +66,11 @@ static void test_what_agents_are_told(void **state)
     assert_int_equal(scenario_expected_duration(s), 5 * 50 * S);
     assert_int_equal((int64_t)scenario_play_bytes(s), 50 * 45 * 40000);
     plan_free(p);
+    /* whoever could hear a hundred tracks hears no more than there is time for */
+    p = good(MUSIC "play: {players: 2, count: 100, track-min: 40s, track-max: 40s, bit-rate: "
+                   "160kbit}\nduration: 60s\n");
+    assert_int_equal((int64_t)scenario_play_bytes(&p->runs[0].scenario), 2 * 100 * 20000);
+    plan_free(p);
 }
 
 /* The defaults of scenarios and of agents are the same. */
