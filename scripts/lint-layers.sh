@@ -25,7 +25,7 @@ testbed/scenario/*    agents/base/* agents/agent_config.h agents/media/frame_tra
 testbed/topology/*    agents/base/* testbed/scenario/* testbed/link/impair.h
 testbed/link/*        agents/base/*
 testbed/certificate/* agents/base/*
-testbed/netns/*       agents/base/* testbed/topology/* testbed/link/impair.h
+testbed/netns/*       agents/base/* testbed/topology/* testbed/link/*
 testbed/wire/*        agents/base/* testbed/link/*
 testbed/capture/*     agents/base/*
 testbed/sim/*         agents/base/* agents/record/* agents/agent*.h testbed/link/* testbed/topology/* testbed/capture/pcap_dump.h

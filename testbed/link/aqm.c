@@ -18,7 +18,7 @@ static const struct {
     [AQM_DROP_TAIL] = {"drop-tail", NULL, 0, 0},
     [AQM_CODEL] = {"codel", &codel_ops, CODEL_TARGET, CODEL_INTERVAL},
     [AQM_FQ_CODEL] = {"fq-codel", &fq_codel_ops, CODEL_TARGET, CODEL_INTERVAL},
-    [AQM_PIE] = {"pie", &pie_ops, PIE_TARGET, 0},
+    [AQM_PIE] = {"pie", &pie_ops, PIE_TARGET, PIE_UPDATE},
     [AQM_DUALPI2] = {"dualpi2", &dualpi2_ops, DUALPI2_TARGET, 0},
 };
 

@@ -29,7 +29,7 @@ struct aqm_config {
     enum aqm_kind kind;
     bool ecn;      /* packets of ECN-capable transports are marked instead of dropped */
     ns_t target;   /* 0: the RFC's */
-    ns_t interval; /* of codel and fq_codel; 0: the RFC's */
+    ns_t interval; /* of codel and fq_codel, between pie's updates; 0: the RFC's */
     uint64_t seed; /* of the draws of pie and the hash of fq_codel */
     /* Sets CE in a packet; needed with ecn. */
     void (*mark)(void *packet);

@@ -236,7 +236,7 @@ static void pie_steps_by_hand(void **state)
                         .wait = cases[i].wait_ms * NS_PER_MS,
                         .wait_old = cases[i].old_ms * NS_PER_MS};
 
-        pie_update(&c, PIE_TARGET, cases[i].wait_ms == 0);
+        pie_update(&c, PIE_TARGET, PIE_UPDATE, cases[i].wait_ms == 0);
         ALMOST(c.drop_prob, cases[i].want);
         assert_int_equal(c.wait_old, c.wait);
     }
@@ -254,13 +254,13 @@ static void pie_allows_bursts(void **state)
     c.drop_prob = c.accu_prob = 0.5;
     for (int i = 0; i < 10; i++) {
         assert_false(pie_drop_early(&c, PIE_TARGET, 100 * FULL, 0));
-        pie_update(&c, PIE_TARGET, false);
+        pie_update(&c, PIE_TARGET, PIE_UPDATE, false);
     }
     assert_int_equal(c.burst, 0);
     assert_true(pie_drop_early(&c, PIE_TARGET, 100 * FULL, 0));
     c.drop_prob = 0;
     c.wait = c.wait_old = 0;
-    pie_update(&c, PIE_TARGET, true);
+    pie_update(&c, PIE_TARGET, PIE_UPDATE, true);
     assert_int_equal(c.burst, PIE_BURST_MAX);
 }
 

@@ -42,7 +42,7 @@ static double tuned(double step, double drop_prob)
     return step;
 }
 
-void pie_update(struct pie *c, ns_t target, bool empty)
+void pie_update(struct pie *c, ns_t target, ns_t interval, bool empty)
 {
     double step =
         tuned(PIE_ALPHA * ns_to_s(c->wait - target) + PIE_BETA * ns_to_s(c->wait - c->wait_old),
@@ -57,7 +57,7 @@ void pie_update(struct pie *c, ns_t target, bool empty)
         c->drop_prob -= c->drop_prob * DECAY;
     }
     c->drop_prob = c->drop_prob < 0 ? 0 : c->drop_prob > 1 ? 1 : c->drop_prob;
-    c->burst = ns_max(c->burst - PIE_UPDATE, 0);
+    c->burst = ns_max(c->burst - interval, 0);
     if (c->drop_prob == 0 && c->wait < target / 2 && c->wait_old < target / 2) {
         c->burst = PIE_BURST_MAX;
     }
@@ -97,7 +97,7 @@ static int init(struct aqm *q)
     }
     pie_init(&s->pie);
     prng_init(&s->random, q->cfg.seed, "pie");
-    s->next_update = PIE_UPDATE;
+    s->next_update = q->cfg.interval;
     q->state = s;
     return 0;
 }
@@ -114,12 +114,13 @@ static void fini(struct aqm *q)
 static void catch_up(struct aqm *q, int64_t queued, ns_t now)
 {
     struct pie_queue *s = q->state;
+    ns_t interval = q->cfg.interval;
 
-    for (; s->next_update <= now; s->next_update += PIE_UPDATE) {
+    for (; s->next_update <= now; s->next_update += interval) {
         if (queued == 0 && pie_at_rest(&s->pie)) {
-            s->next_update += (now - s->next_update) / PIE_UPDATE * PIE_UPDATE;
+            s->next_update += (now - s->next_update) / interval * interval;
         } else {
-            pie_update(&s->pie, q->cfg.target, queued == 0);
+            pie_update(&s->pie, q->cfg.target, interval, queued == 0);
         }
     }
 }

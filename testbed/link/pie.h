@@ -26,8 +26,8 @@ struct pie {
 };
 
 void pie_init(struct pie *c);
-/* Every PIE_UPDATE (sections 4.2, 4.4, 5.2, 5.5); empty: the queue is. */
-void pie_update(struct pie *c, ns_t target, bool empty);
+/* Every interval (sections 4.2, 4.4, 5.2, 5.5); empty: the queue is. */
+void pie_update(struct pie *c, ns_t target, ns_t interval, bool empty);
 /* Whether nothing changes any more while the queue stays empty. */
 bool pie_at_rest(const struct pie *c);
 /* Whether the next packet is to be dropped or marked (sections 4.1, 5.4); queued: bytes waiting
