@@ -5,6 +5,7 @@
 #include "agents/record/reason.h"
 #include "testbed/run/certify.h"
 #include "testbed/run/csv_look.h"
+#include "testbed/scenario/scenario_flows.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -47,19 +48,22 @@ static void note_certificate(struct run_outcome *o, const char *dir)
     json_decref(doc);
 }
 
-/* The larger of the counters called so, over those that have it. */
+/* The larger of the counters called so, over those that have it, in all calls' folders. */
 static ns_t worst(const char *dir, const char *const *roles, const char *name)
 {
     const struct csv_query q = {.where = "name", .text = name, .want = "value"};
     ns_t latest = NS_NEVER;
 
     for (; *roles; roles++) {
-        char path[PATH_BYTES];
-        int64_t v = 0;
+        for (size_t n = 0; n < SCENARIO_CALL_COUNT_MAX; n++) {
+            char path[PATH_BYTES];
+            int64_t v = 0;
 
-        if (snprintf(path, sizeof path, "%s/%s.counter.csv", dir, *roles) < (int)sizeof path &&
-            csv_look(path, &q, &v) > 0) {
-            latest = latest == NS_NEVER ? v : ns_max(latest, v);
+            if (snprintf(path, sizeof path, "%s/%s/%s.counter.csv", dir, scenario_call_name(n),
+                         *roles) < (int)sizeof path &&
+                csv_look(path, &q, &v) > 0) {
+                latest = latest == NS_NEVER ? v : ns_max(latest, v);
+            }
         }
     }
     return latest;

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <cmocka.h>
 
 static char folder[] = "/tmp/run_outcome_test_XXXXXX";
@@ -84,6 +85,21 @@ static void test_a_good_run(void **state)
     assert_int_equal(o.wire_late_max, 900000);
 }
 
+/* A further call's agents were as late as they were. */
+static void test_a_further_call(void **state)
+{
+    struct run_outcome o;
+    char path[64];
+
+    (void)state;
+    snprintf(path, sizeof path, "%s/call3", folder);
+    assert_int_equal(mkdir(path, 0777), 0);
+    put("call3/sender.counter.csv", "name,value\ndriver-late-p99-ns,150000\n");
+    assert_int_equal(run_outcome_read(&o, folder), 0);
+    assert_int_equal(o.driver_late_p99, 150000);
+    assert_int_equal(o.driver_late_max, 3000000);
+}
+
 static void test_bad_runs(void **state)
 {
     struct run_outcome o;
@@ -112,9 +128,8 @@ static void test_bad_runs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_no_run),
-        cmocka_unit_test(test_a_run_without_records),
-        cmocka_unit_test(test_a_good_run),
+        cmocka_unit_test(test_no_run),     cmocka_unit_test(test_a_run_without_records),
+        cmocka_unit_test(test_a_good_run), cmocka_unit_test(test_a_further_call),
         cmocka_unit_test(test_bad_runs),
     };
 
