@@ -56,12 +56,17 @@ static uint64_t flows(const struct scenario *s)
 
 ns_t run_bounds_path(const struct scenario *s)
 {
-    /* A queue filled at the highest rate may have to drain at the lowest. */
-    const struct shape_path path = {.rate = scenario_rate_min(s),
-                                    .queue_bytes =
-                                        scenario_queue_bytes_at(s, scenario_rate_max(s))};
+    ns_t queue = 0;
 
-    return ns_add(ns_add(shape_queue_bound(&path), run_path_delay_max(s)), beyond(s));
+    for (enum scenario_direction d = 0; d <= SCENARIO_BACKWARD; d++) {
+        /* A queue filled at the highest rate may have to drain at the lowest. */
+        const struct shape_path path = {.rate = scenario_rate_min_of(s, d),
+                                        .queue_bytes =
+                                            scenario_queue_bytes_at(s, scenario_rate_max_of(s, d))};
+
+        queue = ns_max(queue, shape_queue_bound(&path));
+    }
+    return ns_add(ns_add(queue, run_path_delay_max(s)), beyond(s));
 }
 
 uint64_t run_bounds_events(const struct scenario *s, ns_t length)

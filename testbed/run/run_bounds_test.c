@@ -42,6 +42,30 @@ static void test_path(void **state)
     assert_true(run_bounds_events(&s, NS_PER_S) > 8000000 / 8000 * 6);
 }
 
+/* Each way by its own rate; a further bottleneck and the longest extra delay of a call add up. */
+static void test_path_of_many(void **state)
+{
+    struct scenario s = {.path_rate = 1000000, .path_queue_time = NS_PER_S};
+    const ns_t packet = 12112000; /* 1514 bytes at 1 Mbit/s */
+    uint64_t events = run_bounds_events(&s, NS_PER_S);
+
+    (void)state;
+    s.back_rates.rate = 100000000; /* its second of queue is gone in a second */
+    assert_int_equal(run_bounds_path(&s), NS_PER_S + packet);
+    s.back_rates.rate = 500000;
+    assert_int_equal(run_bounds_path(&s), NS_PER_S + 2 * packet);
+    s.back_rates.rate = 0;
+    s.segments[0] =
+        (struct scenario_segment){.rate = 1000000, .delay = 30 * NS_PER_MS, .queue.bytes = 125000};
+    assert_int_equal(run_bounds_path(&s), 2 * NS_PER_S + 2 * packet + 30 * NS_PER_MS);
+    s.calls[1] = (struct scenario_call){.priority = 1, .extra_delay = 90 * NS_PER_MS};
+    s.calls[2] = (struct scenario_call){.priority = 1, .extra_delay = 40 * NS_PER_MS};
+    assert_int_equal(run_bounds_path(&s), 2 * NS_PER_S + 2 * packet + 120 * NS_PER_MS);
+    assert_true(run_bounds_events(&s, NS_PER_S) > events + 2 * 200000);
+    s.short_tcp.flows = 10;
+    assert_true(run_bounds_events(&s, NS_PER_S) > events + 12 * 200000);
+}
+
 /* The highest rate a scenario may have, full of packets of 1000 bytes, each sent, received and
  * acknowledged; for a day. */
 static void test_events(void **state)
@@ -61,6 +85,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_end),
         cmocka_unit_test(test_path),
+        cmocka_unit_test(test_path_of_many),
         cmocka_unit_test(test_events),
     };
 

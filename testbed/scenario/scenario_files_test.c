@@ -78,7 +78,7 @@ static void test_committed_scenarios(void **state)
         {"scenarios/traced-call.yaml", "traced-call", 1},
         {"scenarios/shifting-share.yaml", "shifting-share", 1},
         {"scenarios/varying-rate.yaml", "varying-rate", 1},
-        {"scenarios/rfc8867/suite.yaml", "rfc8867", 62},
+        {"scenarios/rfc8867/suite.yaml", "rfc8867", 186},
         {"scenarios/links/delayed-file.yaml", "links-delayed-file", 2},
         {"scenarios/links/varying-rate.yaml", "links-varying-rate", 1},
         {"scenarios/links/impaired-call.yaml", "links-impaired-call", 1},
