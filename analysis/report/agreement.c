@@ -41,9 +41,13 @@ double agreement_band(const char *metric, double value)
 {
     const struct catalogue_entry *e = catalogue_find(metric);
     bool delay = e && e->distribution && strcmp(e->unit, "ms") == 0;
+    const char *name = catalogue_name(metric), *dot = strchr(metric, '.');
 
+    if (name != (dot ? dot + 1 : metric)) { /* of a step of the capacity: some seconds */
+        return -1;
+    }
     if (delay && ends_with(metric, "_p50")) {
-        return strncmp(metric, "rtt_ms", 6) == 0 ? 2 * OWD_BAND_MS : OWD_BAND_MS;
+        return strncmp(name, "rtt_ms", 6) == 0 ? 2 * OWD_BAND_MS : OWD_BAND_MS;
     }
     if (delay && (ends_with(metric, "_p95") || ends_with(metric, "_p99"))) {
         return fmax(TAIL_BAND_MS, TAIL_BAND * fabs(value));

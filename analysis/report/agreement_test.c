@@ -128,6 +128,11 @@ static void test_bands(void **state)
         {"media_loss_ratio", 0.1, -1},
         {"target_rate_bps_p50", 1e6, -1},
         {"media_after_3s_bps", 1e6, -1},
+        {"call2.media_throughput_bps", 1e6, 3e4},
+        {"call2.rtt_ms_p50", 100, 4},
+        {"tcp.owd_ms_p50", 100, 2},
+        {"step1_media_throughput_bps", 1e6, -1},
+        {"call2.step1_queue_delay_ms_p50", 100, -1},
         {"setup_time_ms", 10, -1},
     };
 
