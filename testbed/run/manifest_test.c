@@ -206,6 +206,31 @@ static void every_field_is_there(void **state)
     json_decref(d);
 }
 
+/* Told where there is one, with what it aims at by itself. */
+static void the_discipline_of_the_queue(void **state)
+{
+    struct plan_run r = make_run();
+    struct manifest m = make_manifest(&r);
+    json_t *d;
+
+    (void)state;
+    assert_int_equal(manifest_write(&m, dir), 0);
+    d = load();
+    assert_null(json_object_get(at(d, "path"), "aqm"));
+    json_decref(d);
+    r.scenario.path_aqm = SCENARIO_AQM_FQ_CODEL;
+    r.scenario.path_ecn = AGENT_ON;
+    r.scenario.path_aqm_target = NS_NEVER;
+    r.scenario.path_aqm_interval = 50 * NS_PER_MS;
+    assert_int_equal(manifest_write(&m, dir), 0);
+    d = load();
+    assert_text(d, "path.aqm.kind", "fq-codel");
+    assert_true(json_is_true(at(d, "path.aqm.ecn")));
+    assert_number(d, "path.aqm.target_ns", 5 * NS_PER_MS);
+    assert_number(d, "path.aqm.interval_ns", 50 * NS_PER_MS);
+    json_decref(d);
+}
+
 static bool is_list(const json_t *list, const char *const *texts)
 {
     size_t n = 0;
@@ -403,6 +428,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(every_field_is_there),
+        TEST(the_discipline_of_the_queue),
         TEST(several_flows),
         TEST(a_further_call),
         TEST(absent_flows_are_absent),
