@@ -38,6 +38,7 @@ static const struct {
     {RUN_RECEIVER, RECORD_FETCH, false, false},
     {RUN_RECEIVER, RECORD_BUFFER, false, false},
     {RUN_TESTBED, RECORD_CAPACITY, false, false},
+    {RUN_TESTBED, RECORD_QUEUE, false, false},
 };
 
 static int load_tables(struct run_data *d, const char *dir, struct fault *f)

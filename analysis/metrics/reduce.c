@@ -5,6 +5,7 @@
 #include "analysis/ingest/certificate_info.h"
 #include "analysis/ingest/run_data.h"
 #include "analysis/metrics/audio.h"
+#include "analysis/metrics/bottleneck.h"
 #include "analysis/metrics/delays.h"
 #include "analysis/metrics/fairness.h"
 #include "analysis/metrics/flow_metrics.h"
@@ -211,6 +212,7 @@ static int reduce(struct reduction *r)
     delays_put(&r->delays, &r->windows, &r->metrics);
     metric_set_put(&r->metrics, "unloaded_owd_ms", WINDOW_WHOLE,
                    r->certificate.unloaded == NS_NEVER ? NAN : ns_to_ms(r->certificate.unloaded));
+    bottleneck_put(&r->data, &r->metrics);
     quality_put(&r->data, &r->media, &r->windows, &r->metrics);
     transfer_put(&r->data, &r->windows, &r->metrics);
     play_put(&r->data, &r->windows, &r->metrics);
