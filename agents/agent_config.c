@@ -495,6 +495,12 @@ static int check_call(const struct agent_config *c, char *message, size_t len)
         return fail(message, len, "audio.rate makes less than a byte every audio.interval");
     if (c->priority != 1 && c->preset != AGENT_PRESET_LIBWEBRTC)
         return fail(message, len, "priority: only the preset libwebrtc has other weights than 1");
+    if (c->ecn == AGENT_ECN_L4S &&
+        (c->preset == AGENT_PRESET_RENO || c->preset == AGENT_PRESET_CUBIC ||
+         c->preset == AGENT_PRESET_BBR))
+        return fail(message, len,
+                    "ecn: l4s needs a rate control that answers marks by their share; the presets "
+                    "reno, cubic and bbr have off and classic");
     return 0;
 }
 

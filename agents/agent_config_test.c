@@ -299,6 +299,9 @@ static void test_check(void **state)
          "audio.rate makes less than a byte every audio.interval"},
         {"media = 1\npriority = 2\npreset = muxbed",
          "priority: only the preset libwebrtc has other weights than 1"},
+        {"media = 1\necn = l4s\npreset = bbr",
+         "ecn: l4s needs a rate control that answers marks by their share; the presets reno, cubic "
+         "and bbr have off and classic"},
         {"data = file\ndata.start = 5s\ndata.stop = 4s", "data.stop is not after data.start"},
         {"role = sender", "a sender needs a media flow (media = 1) or a data flow (data = file)"},
         {"role = receiver\nlocal = 192.0.2.1:1\nremote = [::1]:1",

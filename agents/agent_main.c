@@ -460,6 +460,8 @@ static int check_signalling(const struct options *o)
         wrong = "--remote: with --offer or --answer the peer's checks tell its address";
     } else if (signalled(o) && o->config.audio_rate) {
         wrong = "audio.rate: a session by --offer or --answer has video and data alone";
+    } else if (signalled(o) && o->config.ecn != AGENT_ECN_OFF) {
+        wrong = "ecn: a session by --offer or --answer has none";
     }
     if (wrong) {
         complain("%s", wrong);

@@ -8,6 +8,10 @@
 
 #define RTP_OVERHEAD_BYTES (RTP_HEADER_BYTES + PACKETIZER_DESCRIPTOR_BYTES)
 
+/* RFC 9331 section 4.3 asks senders to keep bursts short: the queues that mark ECT(1) do so from a
+ * millisecond on. */
+#define L4S_PACING_PPM 1100000
+
 static enum encoder_mode encoder_mode(const struct agent_config *cfg)
 {
     switch (cfg->encoder) {
@@ -58,6 +62,9 @@ struct cc_config agent_media_limits(const struct agent_config *cfg)
     struct cc_config c = {.start_rate = cfg->start_rate,
                           .min_rate = cfg->min_rate,
                           .max_rate = cfg->max_rate,
+                          .ecn = cfg->ecn == AGENT_ECN_L4S       ? CC_ECN_L4S
+                                 : cfg->ecn == AGENT_ECN_CLASSIC ? CC_ECN_CLASSIC
+                                                                 : CC_ECN_OFF,
                           .weight = cfg->priority};
 
     for (int64_t i = 0; i < cfg->step_count; i++) {
@@ -95,6 +102,22 @@ bps_t agent_media_ip_rate(const struct agent_media_packing *p, bps_t payload_rat
 }
 
 /* ---- steps ---- */
+
+uint8_t agent_media_ect(const struct agent_config *cfg)
+{
+    switch (cfg->ecn) {
+    case AGENT_ECN_CLASSIC: return AGENT_MEDIA_ECT0;
+    case AGENT_ECN_L4S: return AGENT_MEDIA_ECT1;
+    default: return AGENT_MEDIA_NOT_ECT;
+    }
+}
+
+int64_t agent_media_pacing_ppm(const struct agent_config *cfg)
+{
+    bool smooth = cfg->ecn == AGENT_ECN_L4S && cfg->pacing_ppm > L4S_PACING_PPM;
+
+    return smooth ? L4S_PACING_PPM : cfg->pacing_ppm;
+}
 
 ns_t agent_media_next_step(const struct agent_config *live, int64_t taken)
 {

@@ -38,6 +38,15 @@ struct agent_media_packing {
 bps_t agent_media_payload_rate(const struct agent_media_packing *p, bps_t ip_rate);
 bps_t agent_media_ip_rate(const struct agent_media_packing *p, bps_t payload_rate);
 
+/* The two ECN bits of the IP header (RFC 3168 section 5). */
+enum { AGENT_MEDIA_NOT_ECT, AGENT_MEDIA_ECT1, AGENT_MEDIA_ECT0, AGENT_MEDIA_CE };
+
+/* What is to be sent with. */
+uint8_t agent_media_ect(const struct agent_config *cfg);
+/* Pacing rate over estimate while only media is active: as configured, but little above with L4S,
+ * whose queues mark short bursts. */
+int64_t agent_media_pacing_ppm(const struct agent_config *cfg);
+
 /* When the next step is due, of which taken have been; NS_NEVER after the last. */
 ns_t agent_media_next_step(const struct agent_config *live, int64_t taken);
 /* Applies the steps that are due to *live, counts them in *taken and records each as an event.

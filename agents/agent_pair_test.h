@@ -56,7 +56,9 @@ struct pair {
     ns_t delay, queue, busy_until[2];
     int64_t loss_ppm;
     ns_t outage_from, outage_to;
-    int drop_next; /* so many of the sender's next large datagrams get lost */
+    ns_t mark_above; /* what waits longer than this gets CE if it is ECN-capable; 0: nothing */
+    int64_t ecn_sent[4], marked; /* the sender's datagrams by their ECN bits; CE set on the path */
+    int drop_next;               /* so many of the sender's next large datagrams get lost */
     /* Sees every datagram before the path takes it, and may change it. NULL for none. */
     void (*meddle)(struct pair *n, int from, struct dgram *d);
     void *meddle_ctx; /* the test's own */
@@ -64,6 +66,7 @@ struct pair {
 
 struct pair_parcel {
     int to;
+    uint8_t ecn;
     size_t len;
     struct addr from_addr, to_addr;
     uint8_t data[AGENT_DATAGRAM_MAX];
@@ -239,6 +242,9 @@ PAIR_UNUSED static void pair_carry(struct pair *n, int from, const struct dgram 
     struct pair_parcel *p;
 
     n->drop_next -= drop;
+    if (from == SENDER) {
+        n->ecn_sent[d->ecn & 3]++;
+    }
     if (drop || start - n->now > n->queue || (n->now >= n->outage_from && n->now < n->outage_to) ||
         (int64_t)(prng_uniform(&n->loss) * 1e6) < n->loss_ppm) {
         return;
@@ -247,6 +253,11 @@ PAIR_UNUSED static void pair_carry(struct pair *n, int from, const struct dgram 
     assert_non_null(p);
     p->to = !from;
     p->len = d->len;
+    p->ecn = d->ecn;
+    if (d->ecn && n->mark_above && start - n->now > n->mark_above) {
+        n->marked += p->ecn != 3;
+        p->ecn = 3; /* RFC 3168 section 5 */
+    }
     p->from_addr = d->from;
     p->to_addr = d->to;
     memcpy(p->data, d->data, d->len);
@@ -271,8 +282,12 @@ PAIR_UNUSED static void pair_poll_all(struct pair *n)
 
 PAIR_UNUSED static void pair_deliver(struct pair *n, struct pair_parcel *p)
 {
-    struct dgram d = {
-        .from = p->from_addr, .to = p->to_addr, .arrival = n->now, .data = p->data, .len = p->len};
+    struct dgram d = {.from = p->from_addr,
+                      .to = p->to_addr,
+                      .ecn = p->ecn,
+                      .arrival = n->now,
+                      .data = p->data,
+                      .len = p->len};
 
     agent_recv(n->agent[p->to], &d, n->now);
     free(p);

@@ -93,9 +93,27 @@ static void increase(struct aimd *a, ns_t now)
     a->changed = now;
 }
 
+/* Of more weight the part that is left is larger. */
+static double weighted(const struct aimd *a, double factor)
+{
+    return 1 - (1 - factor) / pow(a->weight, WEIGHT_DECREASE);
+}
+
+void aimd_congested(struct aimd *a, double factor, bps_t throughput, ns_t now)
+{
+    double rate = (double)a->rate;
+
+    if (throughput > 0) {
+        rate = fmin(rate, (double)throughput);
+        link_capacity_overuse(&a->capacity, throughput);
+    }
+    aimd_set(a, (bps_t)(weighted(a, factor) * rate), now);
+    a->state = CC_STATE_HOLD;
+}
+
 static void decrease(struct aimd *a, ns_t now)
 {
-    double beta = 1 - (1 - BETA) / pow(a->weight, WEIGHT_DECREASE);
+    double beta = weighted(a, BETA);
     double rate = beta * (double)a->throughput;
 
     /* somewhat below the throughput, so that the queue this overuse built drains */

@@ -24,6 +24,9 @@ struct aimd {
 void aimd_init(struct aimd *a, bps_t start_rate, bps_t min_rate);
 /* Takes the detector's verdict. throughput 0: not known yet. */
 void aimd_update(struct aimd *a, enum cc_usage usage, bps_t throughput, ns_t now);
+/* Congestion that is told, not measured (CE): falls to factor of the rate or, where that is less,
+ * of the throughput, as of weight. */
+void aimd_congested(struct aimd *a, double factor, bps_t throughput, ns_t now);
 /* Takes a measured rate (a probe's result) as it is. */
 void aimd_set(struct aimd *a, bps_t rate, ns_t now);
 /* True when an overuse may lower the rate (again): one per round trip, unless the throughput is

@@ -47,6 +47,11 @@ void cc_on_feedback(struct cc *c, const struct cc_packet *packets, size_t n, ns_
     c->ops->on_feedback(c, packets, n, rtt, now);
 }
 
+void cc_on_marks(struct cc *c, int64_t marked, int64_t packets, ns_t now)
+{
+    c->ops->on_marks(c, marked, packets, now);
+}
+
 bps_t cc_target(const struct cc *c)
 {
     return c->ops->target(c);

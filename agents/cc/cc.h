@@ -17,8 +17,12 @@
 
 struct cc;
 
+/* What packets are sent as: not ECN-capable, ECT(0) or ECT(1). */
+enum cc_ecn { CC_ECN_OFF, CC_ECN_CLASSIC, CC_ECN_L4S };
+
 struct cc_config {
     bps_t start_rate, min_rate, max_rate;
+    enum cc_ecn ecn;
     int64_t weight; /* of the rate against others' at a bottleneck; 0 counts as 1 (README.md) */
 };
 
@@ -49,6 +53,7 @@ struct cc_state {
     enum cc_usage usage;
     enum cc_state_name state;
     bool app_limited;
+    int64_t marks_ppm; /* smoothed share of packets marked CE, with CC_ECN_L4S */
 };
 
 /* Google congestion control with libwebrtc's constants. Returns 0, ERR_NOMEM or ERR_CONFIG. */
@@ -70,6 +75,9 @@ void cc_on_sent(struct cc *c, int32_t bytes, ns_t now);
  * packet first reported lost may be reported again as arrived). rtt is the transport's latest
  * sample, 0 when there is none. */
 void cc_on_feedback(struct cc *c, const struct cc_packet *packets, size_t n, ns_t rtt, ns_t now);
+/* Congestion marks: of so many packets that feedback has just told of for the first time so many
+ * had arrived with CE. To be called behind cc_on_feedback; ce_response.h says what follows. */
+void cc_on_marks(struct cc *c, int64_t marked, int64_t packets, ns_t now);
 /* The estimate, within [min_rate, max_rate]. */
 bps_t cc_target(const struct cc *c);
 /* The application begins to want more than it did (a flow joins, a limit is lifted): the controller

@@ -5,6 +5,7 @@
 #include "agents/cc/alr.h"
 #include "agents/cc/cc.h"
 #include "agents/cc/cc_private.h"
+#include "agents/cc/ce_response.h"
 #include "agents/cc/inter_arrival.h"
 #include "agents/cc/loss_based.h"
 #include "agents/cc/probe_controller.h"
@@ -36,6 +37,7 @@ struct gcc {
     struct inter_arrival groups;
     struct trendline trend;
     struct aimd aimd;
+    struct ce_response ce;
     struct throughput throughput;
     struct alr alr;
     struct loss_based loss;
@@ -109,6 +111,9 @@ static void update_target(struct gcc *g, ns_t now)
         return;
     }
     if (g->first_report != NS_NEVER && loss_based_ready(&g->loss)) {
+        if (loss_based_rate(&g->loss) < g->target) {
+            ce_response_reduced(&g->ce, now);
+        }
         set_target(g, loss_based_rate(&g->loss));
         return;
     }
@@ -249,6 +254,21 @@ static bps_t probe_floor(const struct gcc *g, bps_t probe)
     return probe > floor ? probe : (bps_t)floor;
 }
 
+/* What gets through, as far as the source shows it: what one was content with says nothing of what
+ * the path carries. */
+static bps_t carried(const struct gcc *g)
+{
+    return alr_active(&g->alr) ? g->last_delay_based : g->acked;
+}
+
+/* The delay-based rate is another. */
+static void follow_aimd(struct gcc *g)
+{
+    g->delay_limit = g->aimd.rate;
+    g->last_delay_based = g->aimd.rate;
+    set_target(g, g->target);
+}
+
 /* Lets the delay-based rate follow the detector. Returns true when it decided something. */
 static bool update_delay_based(struct gcc *g, bps_t probe, ns_t now)
 {
@@ -256,12 +276,11 @@ static bool update_delay_based(struct gcc *g, bps_t probe, ns_t now)
 
     if (g->trend.usage == CC_USAGE_OVER) {
         if (g->acked > 0) {
-            /* what a source was content with says nothing of what the path carries */
-            bps_t carried = alr_active(&g->alr) ? g->last_delay_based : g->acked;
-            if (!aimd_may_reduce(a, carried, now)) {
+            if (!aimd_may_reduce(a, carried(g), now)) {
                 return false;
             }
-            aimd_update(a, CC_USAGE_OVER, carried, now);
+            aimd_update(a, CC_USAGE_OVER, carried(g), now);
+            ce_response_reduced(&g->ce, now);
         } else if (aimd_may_reduce(a, a->rate / 2 - 1, now)) {
             aimd_set(a, a->rate / 2, now); /* nothing measured yet */
         } else {
@@ -275,9 +294,7 @@ static bool update_delay_based(struct gcc *g, bps_t probe, ns_t now)
     } else {
         aimd_update(a, g->trend.usage, g->acked, now);
     }
-    g->delay_limit = a->rate;
-    g->last_delay_based = a->rate;
-    set_target(g, g->target);
+    follow_aimd(g);
     return true;
 }
 
@@ -322,6 +339,18 @@ static void on_feedback(struct cc *c, const struct cc_packet *packets, size_t n,
     }
 }
 
+static void on_marks(struct cc *c, int64_t marked, int64_t packets, ns_t now)
+{
+    struct gcc *g = (struct gcc *)c;
+    double factor = ce_response_marks(&g->ce, marked, packets, g->aimd.rtt, now);
+
+    if (factor < 1) {
+        aimd_congested(&g->aimd, factor, carried(g), now);
+        follow_aimd(g);
+        announce(g, now);
+    }
+}
+
 /* ---- the rest of cc.h ---- */
 
 int cc_libwebrtc_new(struct cc **out, const struct cc_config *cfg, ns_t now)
@@ -337,6 +366,7 @@ int cc_libwebrtc_new(struct cc **out, const struct cc_config *cfg, ns_t now)
     detector_reset(g);
     aimd_init(&g->aimd, cfg->start_rate, cfg->min_rate);
     g->aimd.weight = cfg->weight > 1 ? (double)cfg->weight : 1;
+    ce_response_init(&g->ce, cfg->ecn);
     throughput_init(&g->throughput);
     alr_init(&g->alr, cfg->start_rate);
     loss_based_init(&g->loss, cfg->min_rate, cfg->max_rate);
@@ -419,12 +449,14 @@ static void state(const struct cc *c, struct cc_state *out)
         .usage = g->trend.usage,
         .state = g->aimd.state,
         .app_limited = alr_active(&g->alr),
+        .marks_ppm = (int64_t)(g->ce.alpha * 1e6),
     };
 }
 
 static const struct cc_ops ops = {
     .on_sent = on_sent,
     .on_feedback = on_feedback,
+    .on_marks = on_marks,
     .target = target,
     .demand = demand,
     .pause = source_pause,

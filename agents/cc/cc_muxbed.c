@@ -5,6 +5,7 @@
  * worth, which is enough to keep the link busy and to see that it is. README.md has the page. */
 #include "agents/cc/cc.h"
 #include "agents/cc/cc_private.h"
+#include "agents/cc/ce_response.h"
 #include "agents/cc/path_meter.h"
 #include "agents/cc/probe_controller.h"
 #include "agents/cc/probe_estimator.h"
@@ -71,6 +72,7 @@ struct muxbed {
     struct cc cc;
     struct cc_config cfg;
     struct path_meter meter;
+    struct ce_response ce;
     struct probe_controller probes;
     struct probe_estimator clusters;
     struct path_sample sample;
@@ -380,6 +382,7 @@ int cc_muxbed_new(struct cc **out, const struct cc_config *cfg, ns_t now)
     m->drained = m->reduced = now;
     m->deadline = now + PROCESS_INTERVAL;
     path_meter_init(&m->meter);
+    ce_response_init(&m->ce, cfg->ecn);
     probe_controller_init(&m->probes, cfg->start_rate, cfg->max_rate, now);
     probe_estimator_init(&m->clusters);
     return 0;
@@ -389,6 +392,18 @@ static void on_sent(struct cc *c, int32_t bytes, ns_t now)
 {
     (void)now;
     ((struct muxbed *)c)->sent_bytes += bytes;
+}
+
+/* Besides what is measured: a mark is said by a queue that knows more of itself than its delay. */
+static void on_marks(struct cc *c, int64_t marked, int64_t packets, ns_t now)
+{
+    struct muxbed *m = (struct muxbed *)c;
+    double factor = ce_response_marks(&m->ce, marked, packets, m->rtt, now);
+
+    if (factor < 1) {
+        set_target(m, factor * m->target);
+    }
+    m->growth = marked ? GROWTH_FIRST : m->growth;
 }
 
 static bps_t target(const struct cc *c)
@@ -434,6 +449,7 @@ static void state(const struct cc *c, struct cc_state *out)
 
     *out = (struct cc_state){
         .target = (bps_t)m->target,
+        .marks_ppm = (int64_t)(m->ce.alpha * 1e6),
         .delay_based = (bps_t)m->target,
         .loss_based = m->cfg.max_rate,
         .acked = m->sample.arrived,
@@ -449,6 +465,7 @@ static void state(const struct cc *c, struct cc_state *out)
 static const struct cc_ops ops = {
     .on_sent = on_sent,
     .on_feedback = on_feedback,
+    .on_marks = on_marks,
     .target = target,
     .demand = demand,
     .pause = source_pause,

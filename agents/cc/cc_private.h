@@ -11,6 +11,7 @@ struct cc_ops {
     void (*on_sent)(struct cc *c, int32_t bytes, ns_t now);
     void (*on_feedback)(struct cc *c, const struct cc_packet *packets, size_t n, ns_t rtt,
                         ns_t now);
+    void (*on_marks)(struct cc *c, int64_t marked, int64_t packets, ns_t now);
     bps_t (*target)(const struct cc *c);
     void (*demand)(struct cc *c, ns_t now);
     void (*pause)(struct cc *c, bool paused); /* NULL: a controller that does not probe */

@@ -4,6 +4,7 @@
  * threshold that does not adapt, and an increase that is capped below the present rate. */
 #include "agents/cc/cc.h"
 #include "agents/cc/cc_private.h"
+#include "agents/cc/ce_response.h"
 
 #include <math.h>
 
@@ -70,6 +71,7 @@ struct prototype {
     struct detector detector;
     struct delivered delivered;
     double delay_target, loss_target, delivered_bps;
+    struct ce_response ce;
     double decrease_mean, decrease_variance; /* of the delivered rate; mean 0: no decrease yet */
     enum cc_state_name state;
     ns_t rtt, updated; /* NS_NEVER: not yet */
@@ -291,6 +293,7 @@ static void update_delay(struct prototype *p, ns_t now)
         p->delay_target = fmin(increased(p, now), CAP * p->delivered_bps);
     } else if (p->state == CC_STATE_DECREASE) {
         note_decrease(p);
+        ce_response_reduced(&p->ce, now);
         p->delay_target = BETA * p->delivered_bps;
     }
     p->delay_target = fmin(fmax(p->delay_target, (double)p->cfg.min_rate), (double)p->cfg.max_rate);
@@ -322,6 +325,7 @@ int cc_prototype_new(struct cc **out, const struct cc_config *cfg, ns_t now)
     p = (struct prototype *)*out;
     p->cfg = *cfg;
     p->target = cfg->start_rate;
+    ce_response_init(&p->ce, cfg->ecn);
     p->delay_target = p->loss_target = (double)cfg->start_rate;
     p->state = CC_STATE_HOLD;
     p->updated = p->detector.overuse_since = NS_NEVER;
@@ -349,6 +353,21 @@ static void on_feedback(struct cc *c, const struct cc_packet *packets, size_t n,
         }
     }
     update(p, now);
+}
+
+/* Beyond the prototype, which knows no ECN. */
+static void on_marks(struct cc *c, int64_t marked, int64_t packets, ns_t now)
+{
+    struct prototype *p = (struct prototype *)c;
+    double factor = ce_response_marks(&p->ce, marked, packets, p->rtt, now);
+
+    if (factor < 1) {
+        p->delay_target =
+            fmax(factor * fmin(p->delay_target,
+                               p->delivered_bps > 0 ? p->delivered_bps : p->delay_target),
+                 (double)p->cfg.min_rate);
+        p->target = (bps_t)fmin(p->loss_target, p->delay_target);
+    }
 }
 
 static bps_t target(const struct cc *c)
@@ -384,6 +403,7 @@ static void state(const struct cc *c, struct cc_state *out)
 
     *out = (struct cc_state){
         .target = p->target,
+        .marks_ppm = (int64_t)(p->ce.alpha * 1e6),
         .delay_based = (bps_t)p->delay_target,
         .loss_based = (bps_t)p->loss_target,
         .acked = (bps_t)p->delivered_bps,
@@ -398,6 +418,7 @@ static void state(const struct cc *c, struct cc_state *out)
 static const struct cc_ops ops = {
     .on_sent = on_sent,
     .on_feedback = on_feedback,
+    .on_marks = on_marks,
     .target = target,
     .demand = demand,
     .probe = probe,

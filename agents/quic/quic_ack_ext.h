@@ -40,6 +40,8 @@ struct quic_ack_ext {
     bool rx_short, rx_seen; /* seen: ngtcp2 has accepted it as new */
     int64_t rx_packet, rx_largest;
     ns_t rx_arrival;       /* set by the caller before each datagram */
+    bool l4s;              /* we send ECT(1), which ngtcp2 knows nothing of: it is told of ECT(0) */
+    uint64_t rx_ce;        /* marked packets the peer has counted, at most */
     uint64_t rx_ack_delay; /* of the last ACK read, as encoded (RFC 9000 section 19.3) */
 
     /* Which of our packets reported what, oldest first from sent_first on. */

@@ -308,14 +308,38 @@ static ngtcp2_ssize decode_extended(struct quic_ack_ext *e, ngtcp2_frame *dest, 
     return n + ts;
 }
 
+/* Of a frame just decoded, n bytes long: notes the marks of our 1-RTT packets, and lets ngtcp2 have
+ * the counts of what it believes to have sent. */
+static void take_ecn_counts(struct quic_ack_ext *e, ngtcp2_frame *f, ngtcp2_ssize n)
+{
+    uint64_t ect0;
+
+    if (n < 0 || f->type != NGTCP2_FRAME_ACK_ECN) {
+        return;
+    }
+    if (e->rx_short && f->ack.ecn.ce > e->rx_ce) {
+        e->rx_ce = f->ack.ecn.ce;
+    }
+    if (e->l4s) {
+        ect0 = f->ack.ecn.ect0;
+        f->ack.ecn.ect0 = f->ack.ecn.ect1;
+        f->ack.ecn.ect1 = ect0;
+    }
+}
+
 ngtcp2_ssize __wrap_ngtcp2_pkt_decode_frame(ngtcp2_frame *dest, const uint8_t *data, size_t len)
 {
     struct quic_ack_ext *e = current_ext();
     ngtcp2_ssize n;
     uint8_t type;
 
-    if (!e || !e->rx_short) {
+    if (!e) {
         return __real_ngtcp2_pkt_decode_frame(dest, data, len);
+    }
+    if (!e->rx_short) { /* of the handshake */
+        n = __real_ngtcp2_pkt_decode_frame(dest, data, len);
+        take_ecn_counts(e, dest, n);
+        return n;
     }
     if (!e->rx_seen) {
         packet_accepted(e);
@@ -323,6 +347,7 @@ ngtcp2_ssize __wrap_ngtcp2_pkt_decode_frame(ngtcp2_frame *dest, const uint8_t *d
     type = e->local.offered ? ordinary_type(data, len) : 0;
     n = type ? decode_extended(e, dest, data, len, type)
              : __real_ngtcp2_pkt_decode_frame(dest, data, len);
+    take_ecn_counts(e, dest, n);
     if (n >= 0 && (dest->type == NGTCP2_FRAME_ACK || dest->type == NGTCP2_FRAME_ACK_ECN)) {
         e->rx_ack_delay = dest->ack.ack_delay;
         forget_reported(e, &dest->ack);

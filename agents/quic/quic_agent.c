@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "agents/quic/quic_agent.h"
 
+#include "agents/agent_media.h"
 #include "agents/agent_private.h"
 #include "agents/base/err.h"
 #include "agents/quic/quic_conn.h"
@@ -292,11 +293,12 @@ static bool rtcp_waits(const struct quic_agent *q)
 static ngtcp2_ssize write_rtcp(struct quic_agent *q, struct dgram *out, ns_t now)
 {
     struct quic_rtcp *r = &q->rx.rtcp;
+    ngtcp2_pkt_info *info = quic_conn_begin(&q->conn);
     ngtcp2_vec v = {.base = r->packet, .len = r->len};
     int accepted;
     ngtcp2_ssize n;
 
-    n = ngtcp2_conn_writev_datagram(q->conn.conn, NULL, NULL, out->data,
+    n = ngtcp2_conn_writev_datagram(q->conn.conn, NULL, info, out->data,
                                     (size_t)q->cfg.udp_payload_bytes, &accepted, 0, 0, &v, 1,
                                     (ngtcp2_tstamp)now);
     if (accepted) {
@@ -313,6 +315,7 @@ static int poll_plain(struct quic_agent *q, struct dgram *out, ns_t now)
 {
     struct quic_conn *c = &q->conn;
     struct quic_conn_parts parts = {.packet = RECORD_NONE};
+    ngtcp2_pkt_info *info = quic_conn_begin(c);
     struct quic_current *before;
     int64_t last;
     ngtcp2_ssize n;
@@ -323,7 +326,7 @@ static int poll_plain(struct quic_agent *q, struct dgram *out, ns_t now)
     before = quic_current_enter(&c->current, now);
     last = quic_internals_last_packet(c->conn);
     n = rtcp_waits(q) ? write_rtcp(q, out, now)
-                      : ngtcp2_conn_write_pkt(c->conn, NULL, NULL, out->data,
+                      : ngtcp2_conn_write_pkt(c->conn, NULL, info, out->data,
                                               (size_t)q->cfg.udp_payload_bytes, (ngtcp2_tstamp)now);
     if (n > 0) {
         if (quic_internals_last_packet(c->conn) > last) {
@@ -439,6 +442,22 @@ static void counter(const struct quic_agent *q, const char *name, uint64_t value
     record_put_named(q->env.rec, RECORD_COUNTER, name, (int64_t)value);
 }
 
+static void put_ecn_counters(const struct quic_agent *q)
+{
+    const struct quic_conn *c = &q->conn;
+
+    if (q->cfg.ecn == AGENT_ECN_OFF) {
+        return;
+    }
+    counter(q, "ecn-sent", c->ecn_sent);
+    counter(q, "ecn-received-not-ect", c->rx_ecn[AGENT_MEDIA_NOT_ECT]);
+    counter(q, "ecn-received-ect0", c->rx_ecn[AGENT_MEDIA_ECT0]);
+    counter(q, "ecn-received-ect1", c->rx_ecn[AGENT_MEDIA_ECT1]);
+    counter(q, "ecn-received-ce", c->rx_ecn[AGENT_MEDIA_CE]);
+    counter(q, "ecn-marks-reported", c->ack_ext.rx_ce);
+    counter(q, "ecn-failed", c->conn && quic_internals_ecn_failed(c->conn));
+}
+
 static void put_counters(const struct quic_agent *q)
 {
     const struct quic_conn *c = &q->conn;
@@ -456,6 +475,7 @@ static void put_counters(const struct quic_agent *q)
     counter(q, "timestamps-malformed", c->ack_ext.malformed);
     counter(q, "timestamps-excessive", c->ack_ext.excessive);
     counter(q, "bidirectional-streams", c->bidirectional_streams);
+    put_ecn_counters(q);
     counter(q, "unexpected-flows", q->unexpected_flows);
     counter(q, "bad-parameters", c->bad_parameters);
     counter(q, "tls-failures", c->tls_failures);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "agents/quic/quic_conn.h"
 
+#include "agents/agent_media.h"
 #include "agents/base/digest.h"
 #include "agents/base/err.h"
 #include "agents/quic/quic_agent.h"
@@ -286,6 +287,7 @@ void quic_conn_init(struct quic_conn *c, const struct agent_config *cfg,
     c->remote = cfg->remote;
     c->ref = (ngtcp2_crypto_conn_ref){.get_conn = get_conn, .user_data = c};
     quic_ack_ext_init(&c->ack_ext, &ts);
+    c->ack_ext.l4s = cfg->ecn == AGENT_ECN_L4S;
     c->ack_ext.ctx = c;
     c->ack_ext.on_timestamp = timestamp_hook;
     c->ack_ext.on_packet = packet_hook;
@@ -476,7 +478,11 @@ static void read_datagram(struct quic_conn *c, const struct dgram *d, ns_t now)
 
     c->rx_packet = -1;
     c->ack_ext.rx_arrival = d->arrival;
+    c->rx_ecn[d->ecn & NGTCP2_ECN_MASK]++;
     rv = ngtcp2_conn_read_pkt(c->conn, &c->path, &info, d->data, d->len, (ngtcp2_tstamp)now);
+    /* the first mark is told of at once (RFC 9000 section 13.2.1) */
+    c->rx_gap |= info.ecn == NGTCP2_ECN_CE && !c->rx_marked && c->rx_packet >= 0;
+    c->rx_marked = info.ecn == NGTCP2_ECN_CE;
     record_put(c->env->rec, RECORD_PACKET_RECEIVED, now,
                c->rx_packet < 0 ? RECORD_NONE : c->rx_packet, (int64_t)d->len,
                (int64_t)digest64(d->data, d->len));
@@ -583,12 +589,28 @@ ns_t quic_conn_ack_delay(const struct quic_conn *c)
 
 /* ---- writing ---- */
 
+ngtcp2_pkt_info *quic_conn_begin(struct quic_conn *c)
+{
+    c->tx_info.ecn = NGTCP2_ECN_NOT_ECT;
+    return c->cfg->ecn == AGENT_ECN_OFF ? NULL : &c->tx_info;
+}
+
+/* What ngtcp2 sends with ECT(0) leaves with what is configured. */
+static uint8_t ecn_bits(struct quic_conn *c)
+{
+    if (c->tx_info.ecn == NGTCP2_ECN_NOT_ECT) {
+        return NGTCP2_ECN_NOT_ECT;
+    }
+    c->ecn_sent++;
+    return agent_media_ect(c->cfg);
+}
+
 void quic_conn_sent(struct quic_conn *c, struct dgram *out, size_t len,
                     const struct quic_conn_parts *parts, ns_t now)
 {
     out->from = c->local;
     out->to = c->remote;
-    out->ecn = 0;
+    out->ecn = ecn_bits(c);
     out->arrival = now;
     out->len = len;
     c->rx_unacked = 0;

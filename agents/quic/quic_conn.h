@@ -79,6 +79,11 @@ struct quic_conn {
     ns_t rx_first; /* when the first of these came */
     bool rx_gap;
 
+    ngtcp2_pkt_info tx_info; /* of the datagram under construction */
+    bool rx_marked;          /* the last datagram came with CE */
+    uint64_t rx_ecn[4];      /* datagrams received, by the two bits of their header */
+    uint64_t ecn_sent;       /* datagrams sent as ECN-capable */
+
     bool sent_eliciting; /* the packet just written was ack-eliciting */
     size_t sent_bytes;   /* and its length */
 
@@ -117,6 +122,9 @@ void quic_conn_expire(struct quic_conn *c, ns_t now);
  * two packets or an eighth of the round trip, which controllers that count acknowledgements expect.
  */
 ns_t quic_conn_ack_due(const struct quic_conn *c);
+/* Begins a datagram: what ngtcp2's write functions are to be given as their packet info, NULL
+ * without ECN; the same until the datagram is complete. */
+ngtcp2_pkt_info *quic_conn_begin(struct quic_conn *c);
 /* Records a written datagram; bytes of RTP, data and padding in it as known to the owner. packet is
  * the number of its 1-RTT packet or RECORD_NONE. */
 struct quic_conn_parts {

@@ -151,6 +151,7 @@ int quic_conn_poll_close(struct quic_conn *c, struct dgram *out, ns_t now)
     if (c->close_len == 0) {
         return 0;
     }
+    quic_conn_begin(c); /* not ECN-capable */
     memcpy(out->data, c->close_packet, c->close_len);
     quic_conn_sent(c, out, c->close_len, &parts, now);
     return 1;

@@ -259,8 +259,13 @@ size_t quic_internals_packet_left(ngtcp2_conn *conn)
     return conn->flags & NGTCP2_CONN_FLAG_PPE_PENDING ? ngtcp2_ppe_left(&conn->pkt.ppe) : 0;
 }
 
-ngtcp2_ssize quic_internals_write_ping(ngtcp2_conn *conn, uint8_t *out, size_t len, bool pad,
-                                       ns_t now)
+bool quic_internals_ecn_failed(const ngtcp2_conn *conn)
+{
+    return conn->tx.ecn.state == NGTCP2_ECN_STATE_FAILED;
+}
+
+ngtcp2_ssize quic_internals_write_ping(ngtcp2_conn *conn, ngtcp2_pkt_info *info, uint8_t *out,
+                                       size_t len, bool pad, ns_t now)
 {
     ngtcp2_frame ping = {.type = NGTCP2_FRAME_PING};
     uint8_t flags = pad ? NGTCP2_WRITE_PKT_FLAG_REQUIRE_PADDING_FULL : NGTCP2_WRITE_PKT_FLAG_NONE;
@@ -269,7 +274,7 @@ ngtcp2_ssize quic_internals_write_ping(ngtcp2_conn *conn, uint8_t *out, size_t l
         return 0;
     }
     return ngtcp2_conn_write_single_frame_pkt(
-        conn, NULL, out, len, NGTCP2_PKT_1RTT, flags, &conn->dcid.current.cid, &ping,
+        conn, info, out, len, NGTCP2_PKT_1RTT, flags, &conn->dcid.current.cid, &ping,
         NGTCP2_RTB_ENTRY_FLAG_ACK_ELICITING, NULL, (ngtcp2_tstamp)now);
 }
 

@@ -101,10 +101,12 @@ size_t quic_internals_lost(const ngtcp2_conn *conn, enum quic_class class,
 /* Bytes of payload that the packet under construction (after NGTCP2_ERR_WRITE_MORE) still takes. */
 size_t quic_internals_packet_left(ngtcp2_conn *conn);
 /* Writes a 1-RTT packet of PING, and PADDING up to len bytes if pad. It is acknowledged and
- * reported lost like any other, and calls no sent hook. Returns its length, 0 if it cannot be
- * written now, or a negative ngtcp2 error. */
-ngtcp2_ssize quic_internals_write_ping(ngtcp2_conn *conn, uint8_t *out, size_t len, bool pad,
-                                       ns_t now);
+ * reported lost like any other, and calls no sent hook. info: as of ngtcp2's write functions.
+ * Returns its length, 0 if it cannot be written now, or a negative ngtcp2 error. */
+ngtcp2_ssize quic_internals_write_ping(ngtcp2_conn *conn, ngtcp2_pkt_info *info, uint8_t *out,
+                                       size_t len, bool pad, ns_t now);
+/* Has ngtcp2 found that the path does not carry ECN (RFC 9000 section 13.4.2)? */
+bool quic_internals_ecn_failed(const ngtcp2_conn *conn);
 /* Number of the last 1-RTT packet written, -1 for none. */
 int64_t quic_internals_last_packet(const ngtcp2_conn *conn);
 

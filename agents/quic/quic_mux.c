@@ -343,6 +343,26 @@ static void breaker_expire(struct quic_mux *m, ns_t now)
 
 /* ---- feedback and time ---- */
 
+/* The peer counts marks, without saying which packets had them: they are taken for those just
+ * acknowledged. A path that ngtcp2 has found to spoil the bits is not believed. */
+static void take_marks(struct quic_mux *m, ns_t now)
+{
+    int64_t packets = quic_sent_take_acked(&m->sent), marked;
+    uint64_t left = m->conn->ack_ext.rx_ce - m->marks_taken;
+    struct cc_state s = {0};
+
+    if (m->cfg->ecn == AGENT_ECN_OFF || packets == 0 || quic_internals_ecn_failed(m->conn->conn)) {
+        return;
+    }
+    marked = left < (uint64_t)packets ? (int64_t)left : packets;
+    m->marks_taken += (uint64_t)marked;
+    if (m->cc) {
+        cc_on_marks(m->cc, marked, packets, now);
+        cc_state(m->cc, &s);
+    }
+    record_put(m->env->rec, RECORD_ECN, now, packets, marked, s.marks_ppm);
+}
+
 void quic_mux_feedback(struct quic_mux *m, ns_t now)
 {
     const struct cc_packet *packets;
@@ -362,6 +382,7 @@ void quic_mux_feedback(struct quic_mux *m, ns_t now)
         cc_on_feedback(m->cc, packets, n, rtt, now);
         quic_mux_rate_push_back(m, packets, n, now);
     }
+    take_marks(m, now);
     quic_mux_rate_update(m, now);
 }
 

@@ -67,6 +67,7 @@ struct quic_mux {
     struct tick_pacer tick_pacer;
     size_t burst_bytes; /* windowed: written at this instant, not yet told to ngtcp2's pacing */
     struct quic_sent sent;
+    uint64_t marks_taken; /* of those the peer has counted */
     struct pushback pushback;
     ns_t round_trip_longest, round_trips_since; /* of the feedback not yet given to pushback */
     bool rtt_new, data_active, data_has_been;

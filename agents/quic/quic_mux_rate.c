@@ -139,14 +139,14 @@ static void record_rate(struct quic_mux *m, bool forced, ns_t now)
  * overuse. */
 static int64_t pacing_ppm(const struct quic_mux *m, ns_t now)
 {
-    int64_t open = m->cfg->pacing_ppm - PACER_SATURATED_PPM;
+    int64_t open = agent_media_pacing_ppm(m->cfg) - PACER_SATURATED_PPM;
     ns_t since = now - m->data_ended;
 
     if (m->data_active) {
         return PACER_SATURATED_PPM;
     }
     if (!m->data_has_been || since >= PACING_OPENING || open <= 0) {
-        return m->cfg->pacing_ppm;
+        return agent_media_pacing_ppm(m->cfg);
     }
     return PACER_SATURATED_PPM + open * (since / NS_PER_US) / (PACING_OPENING / NS_PER_US);
 }

@@ -20,6 +20,7 @@
 /* A datagram under construction. */
 struct build {
     struct quic_mux *m;
+    ngtcp2_pkt_info *info; /* NULL without ECN */
     uint8_t *out;
     size_t cap;
     ns_t now;
@@ -39,7 +40,7 @@ static void settle(struct build *b, ngtcp2_ssize n)
 static void finish(struct build *b)
 {
     if (b->open) {
-        settle(b, ngtcp2_conn_write_pkt(b->m->conn->conn, NULL, NULL, b->out, b->cap,
+        settle(b, ngtcp2_conn_write_pkt(b->m->conn->conn, NULL, b->info, b->out, b->cap,
                                         (ngtcp2_tstamp)b->now));
     }
 }
@@ -79,8 +80,8 @@ static bool put_datagram(struct build *b, struct quic_media_unit *p)
     ngtcp2_vec v = {.base = p->data, .len = p->len};
     int accepted = 0;
 
-    settle(b, ngtcp2_conn_writev_datagram(b->m->conn->conn, NULL, NULL, b->out, b->cap, &accepted,
-                                          NGTCP2_WRITE_DATAGRAM_FLAG_MORE, 0, &v, 1,
+    settle(b, ngtcp2_conn_writev_datagram(b->m->conn->conn, NULL, b->info, b->out, b->cap,
+                                          &accepted, NGTCP2_WRITE_DATAGRAM_FLAG_MORE, 0, &v, 1,
                                           (ngtcp2_tstamp)b->now));
     if (!accepted) {
         return false;
@@ -101,8 +102,8 @@ static enum put put_stream(struct build *b, int64_t id, const uint8_t *data, siz
     uint32_t flags = NGTCP2_WRITE_STREAM_FLAG_MORE | NGTCP2_WRITE_STREAM_FLAG_FIN;
     ngtcp2_ssize n, written = -1;
 
-    n = ngtcp2_conn_writev_stream(b->m->conn->conn, NULL, NULL, b->out, b->cap, &written, flags, id,
-                                  &v, 1, (ngtcp2_tstamp)b->now);
+    n = ngtcp2_conn_writev_stream(b->m->conn->conn, NULL, b->info, b->out, b->cap, &written, flags,
+                                  id, &v, 1, (ngtcp2_tstamp)b->now);
     *taken = written > 0 ? (size_t)written : 0;
     if (n == NGTCP2_ERR_STREAM_SHUT_WR || n == NGTCP2_ERR_STREAM_NOT_FOUND) {
         return PUT_GONE;
@@ -240,8 +241,11 @@ static void write_data(struct build *b)
 
 static void begin(struct build *b, struct quic_mux *m, struct dgram *out, ns_t now)
 {
-    *b = (struct build){
-        .m = m, .out = out->data, .cap = (size_t)m->cfg->udp_payload_bytes, .now = now};
+    *b = (struct build){.m = m,
+                        .info = quic_conn_begin(m->conn),
+                        .out = out->data,
+                        .cap = (size_t)m->cfg->udp_payload_bytes,
+                        .now = now};
     m->piece_count = 0;
     m->rtp_bytes = m->data_bytes = m->padding_bytes = 0;
     m->conn->sent_eliciting = false;
@@ -292,8 +296,8 @@ static bool put_rtcp(struct build *b)
     if (r->len == 0) {
         return false;
     }
-    settle(b, ngtcp2_conn_writev_datagram(b->m->conn->conn, NULL, NULL, b->out, b->cap, &accepted,
-                                          NGTCP2_WRITE_DATAGRAM_FLAG_MORE, 0, &v, 1,
+    settle(b, ngtcp2_conn_writev_datagram(b->m->conn->conn, NULL, b->info, b->out, b->cap,
+                                          &accepted, NGTCP2_WRITE_DATAGRAM_FLAG_MORE, 0, &v, 1,
                                           (ngtcp2_tstamp)b->now));
     if (accepted) {
         quic_rtcp_taken(r);
@@ -317,7 +321,7 @@ static void fill(struct build *b)
         write_data(b);
     }
     if (!b->over && !b->open) {
-        settle(b, ngtcp2_conn_write_pkt(m->conn->conn, NULL, NULL, b->out, b->cap,
+        settle(b, ngtcp2_conn_write_pkt(m->conn->conn, NULL, b->info, b->out, b->cap,
                                         (ngtcp2_tstamp)b->now));
     }
     finish(b);
@@ -327,7 +331,7 @@ static void write_ping(struct build *b, bool pad)
 {
     struct quic_mux *m = b->m;
 
-    b->n = quic_internals_write_ping(m->conn->conn, b->out, b->cap, pad, b->now);
+    b->n = quic_internals_write_ping(m->conn->conn, b->info, b->out, b->cap, pad, b->now);
     if (b->n > 0) {
         m->conn->sent_eliciting = true;
         m->padding_bytes = pad ? b->n : 0;
@@ -377,8 +381,8 @@ static bool put_audio(struct build *b, size_t *rtp_bytes)
     n = roq_datagram_write(QUIC_AGENT_AUDIO_FLOW, rtp, *rtp_bytes, data, sizeof data);
     v.len = n > 0 ? (size_t)n : 0;
     quic_internals_hide_behind(m->conn->conn, QUIC_RANK_CONTROL, &hidden);
-    settle(b, ngtcp2_conn_writev_datagram(m->conn->conn, NULL, NULL, b->out, b->cap, &accepted, 0,
-                                          0, &v, 1, (ngtcp2_tstamp)b->now));
+    settle(b, ngtcp2_conn_writev_datagram(m->conn->conn, NULL, b->info, b->out, b->cap, &accepted,
+                                          0, 0, &v, 1, (ngtcp2_tstamp)b->now));
     quic_internals_unhide(&hidden);
     return accepted;
 }
@@ -429,7 +433,7 @@ int quic_mux_write(struct quic_mux *m, struct dgram *out, ns_t now)
     if (allowed) {
         fill(&b);
     } else {
-        b.n = ngtcp2_conn_write_pkt(conn, NULL, NULL, b.out, b.cap, (ngtcp2_tstamp)now);
+        b.n = ngtcp2_conn_write_pkt(conn, NULL, b.info, b.out, b.cap, (ngtcp2_tstamp)now);
     }
     if (b.n == 0 && allowed && m->cc && m->pacer.probing) {
         write_ping(&b, true);
@@ -448,7 +452,7 @@ int quic_mux_write_tripped(struct quic_mux *m, struct dgram *out, ns_t now, bool
 
     begin(&b, m, out, now);
     set_gate(m, false);
-    b.n = ngtcp2_conn_write_pkt(m->conn->conn, NULL, NULL, b.out, b.cap, (ngtcp2_tstamp)now);
+    b.n = ngtcp2_conn_write_pkt(m->conn->conn, NULL, b.info, b.out, b.cap, (ngtcp2_tstamp)now);
     if (b.n == 0 && probe) {
         write_ping(&b, false);
     }

@@ -117,6 +117,7 @@ void quic_sent_acked(struct quic_sent *s, int64_t packet, ns_t arrival, ns_t now
     }
     land(s, p);
     p->acked = true;
+    s->newly_acked++;
     s->spurious += p->lost;
     if (arrival != NS_NEVER && !p->has_arrival) {
         p->has_arrival = true;
@@ -136,6 +137,14 @@ const struct quic_sent_packet *quic_sent_lost(struct quic_sent *s, int64_t packe
         report(s, p, true);
     }
     return p;
+}
+
+int64_t quic_sent_take_acked(struct quic_sent *s)
+{
+    int64_t n = s->newly_acked;
+
+    s->newly_acked = 0;
+    return n;
 }
 
 bool quic_sent_outstanding(const struct quic_sent *s)

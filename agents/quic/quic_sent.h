@@ -28,6 +28,7 @@ struct quic_sent {
     int64_t largest_sent, largest_acked;
     int64_t in_flight_bytes; /* neither acknowledged nor lost, as far as remembered */
     ns_t last_ack;           /* when an acknowledgement last said something new */
+    int64_t newly_acked;     /* packets since quic_sent_take_acked */
     uint64_t acked_untimed, spurious, lost;
 };
 
@@ -43,6 +44,8 @@ void quic_sent_timestamp(struct quic_sent *s, int64_t packet, int64_t time_us);
 void quic_sent_acked(struct quic_sent *s, int64_t packet, ns_t arrival, ns_t now);
 /* Returns what is known of the packet, NULL when it is forgotten. */
 const struct quic_sent_packet *quic_sent_lost(struct quic_sent *s, int64_t packet);
+/* How many packets have been acknowledged since the last call. */
+int64_t quic_sent_take_acked(struct quic_sent *s);
 bool quic_sent_outstanding(const struct quic_sent *s);
 /* The packets whose fate has become known since the last call, in the order they were sent; valid
  * until the next call of any function. Returns their number. */

@@ -62,6 +62,11 @@ const struct record_schema record_schemas[RECORD_KINDS] = {
                       "delay_based_bps", "loss_based_bps", "acked_bps", "loss_ppm", "trend_ppm",
                       "threshold_ppm", "usage", "state", "app_limited", "probe"}},
     [RECORD_RTT] = {"rtt", "a round-trip sample", 0, {"time_ns", "latest_ns", "smoothed_ns"}},
+    [RECORD_ECN] = {"ecn",
+                    "feedback told of so many packets for the first time, of which so many had "
+                    "arrived marked; marks is their smoothed share (L4S)",
+                    0,
+                    {"time_ns", "packets", "marked", "marks_ppm"}},
     [RECORD_MESSAGE_SENT] = {"message_sent",
                              "the last byte of a data-channel message was sent for the first time",
                              0,

@@ -107,6 +107,7 @@ static void on_rtp(void *ctx, const uint8_t *data, size_t len, int64_t datagram,
     struct webrtc_agent *w = ctx;
 
     if (!w->sender) {
+        w->media_rx.ecn_bits = w->conn.rx_bits;
         fail(w, webrtc_media_rx_rtp(&w->media_rx, data, len, datagram, ip_bytes, arrival, w->now));
     }
 }
@@ -617,6 +618,7 @@ static int agree(struct webrtc_agent *w, struct message *message)
         return message_set(message, rv, "a=ice-ufrag is none that RFC 8839 section 5.4 allows");
     }
     w->signalled = true;
+    w->cfg.ecn = AGENT_ECN_OFF; /* nobody has promised to tell of marks */
     if (!w->sender && w->session.media) {
         webrtc_media_rx_foreign(&w->media_rx, w->session.payload_type, w->session.rtx_payload_type,
                                 w->session.twcc_id);

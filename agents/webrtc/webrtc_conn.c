@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "agents/webrtc/webrtc_conn.h"
 
+#include "agents/agent_media.h"
 #include "agents/base/digest.h"
 #include "agents/base/err.h"
 #include "agents/base/rate.h"
@@ -114,6 +115,9 @@ int webrtc_conn_send_rtp(struct webrtc_conn *c, uint8_t *packet, size_t len, siz
 
     if (rv == 0) {
         fill(c, out, packet, len);
+        /* media alone: RFC 8888 feedback tells of nothing else */
+        out->ecn = agent_media_ect(c->cfg);
+        c->ecn_sent += out->ecn != AGENT_MEDIA_NOT_ECT;
         record_sent(c, out, rtp_bytes, 0, padding_bytes, now);
     }
     return rv;
@@ -435,6 +439,8 @@ static void take_srtp(struct webrtc_conn *c, const struct dgram *d, bool control
     if (control) {
         c->events->rtcp(c->ctx, c->packet, len);
     } else {
+        c->rx_bits = d->ecn & AGENT_MEDIA_CE;
+        c->rx_ecn[c->rx_bits]++;
         c->events->rtp(c->ctx, c->packet, len, c->received, d->len + RATE_UDP_IP_OVERHEAD_BYTES,
                        d->arrival);
     }
@@ -600,6 +606,13 @@ void webrtc_conn_counters(const struct webrtc_conn *c)
     counter(c, "datagrams-replayed", c->replayed);
     counter(c, "bytes-sent", c->bytes_out);
     counter(c, "bytes-received", c->bytes_in);
+    if (c->cfg->ecn != AGENT_ECN_OFF) {
+        counter(c, "ecn-sent", c->ecn_sent);
+        counter(c, "ecn-received-not-ect", c->rx_ecn[AGENT_MEDIA_NOT_ECT]);
+        counter(c, "ecn-received-ect0", c->rx_ecn[AGENT_MEDIA_ECT0]);
+        counter(c, "ecn-received-ect1", c->rx_ecn[AGENT_MEDIA_ECT1]);
+        counter(c, "ecn-received-ce", c->rx_ecn[AGENT_MEDIA_CE]);
+    }
     counter(c, "sctp-packets-unsent", c->unsent);
     counter(c, "stun-requests", c->ice.requests);
     counter(c, "stun-refused", c->ice.refused);

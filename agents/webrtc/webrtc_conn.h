@@ -72,6 +72,10 @@ struct webrtc_conn {
     int goodbye_copies;
     ns_t goodbye_next;
 
+    uint8_t rx_bits;    /* ECN bits of the datagram being read */
+    uint64_t rx_ecn[4]; /* SRTP packets received, by these; and sent as ECN-capable */
+    uint64_t ecn_sent;
+
     uint64_t bytes_in, bytes_out, garbage, forged, replayed, unsent;
     uint8_t packet[AGENT_DATAGRAM_MAX + WEBRTC_SRTP_TRAILER_MAX] __attribute__((aligned(16)));
 };

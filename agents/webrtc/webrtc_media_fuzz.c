@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What an authenticated peer may put into RTP and RTCP, at both ends; once as a peer of our own,
- * once as one of another make, whose numbers are others. The input is a series of
- * { control, length, bytes }: control's low bits say RTP to the receiver (0, 1), RTCP to the
- * receiver (2) or RTCP to the sender (3); the others let time pass. RTP gets a header that fits
- * what came before, else hardly any packet would be one of a call. */
+/* What an authenticated peer may put into RTP and RTCP, at both ends; as a peer of our own, as one
+ * of another make, whose numbers are others, and as one of our own with audio and ECN. The input is
+ * a series of { control, length, bytes }: control's low bits say RTP to the receiver (0, 1), RTCP
+ * to the receiver (2) or RTCP to the sender (3); the others let time pass. RTP gets a header that
+ * fits what came before, else hardly any packet would be one of a call. */
 #include "agents/base/prng.h"
 #include "agents/webrtc/webrtc_media_rx.h"
 #include "agents/webrtc/webrtc_media_tx.h"
@@ -33,6 +33,7 @@ static void send_media(struct ends *e)
     webrtc_media_tx_expire(&e->tx, e->now);
     while (webrtc_media_tx_poll(&e->tx, packet, sizeof packet, &len, &out, e->now) == 1) {
         webrtc_media_tx_sent(&e->tx, &out, e->datagram++, len + RATE_UDP_IP_OVERHEAD_BYTES, e->now);
+        e->rx.ecn_bits = (uint8_t)(e->datagram & 3);
         webrtc_media_rx_rtp(&e->rx, packet, len, e->datagram, len, e->now, e->now);
     }
 }
@@ -107,13 +108,15 @@ static void say_goodbye(struct ends *e)
     }
 }
 
-static void call(bool foreign, const uint8_t *data, size_t size)
+static void call(bool foreign, bool ecn, const uint8_t *data, size_t size)
 {
     struct agent_config cfg = agent_config_default();
     struct agent_env env = {.seed = 1};
     struct ends *e = calloc(1, sizeof *e);
 
     cfg.media = 1;
+    cfg.ecn = ecn ? AGENT_ECN_L4S : AGENT_ECN_OFF;
+    cfg.audio_rate = ecn ? 20000 : 0;
     cfg.webrtc_feedback_interval = foreign ? 20 * NS_PER_MS : NS_NEVER;
     if (!e || webrtc_media_tx_init(&e->tx, &cfg, &env, 16, 0) != 0 ||
         webrtc_media_rx_init(&e->rx, &cfg, NULL, 1, 0) != 0) {
@@ -135,7 +138,8 @@ static void call(bool foreign, const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    call(false, data, size);
-    call(true, data, size);
+    call(false, false, data, size);
+    call(true, false, data, size);
+    call(false, true, data, size);
     return 0;
 }

@@ -112,7 +112,7 @@ void webrtc_media_rate_update(struct webrtc_media_tx *m, ns_t now)
     m->media_rate = target - m->audio_rate > least ? target - m->audio_rate : least;
     encode = m->media_rate - part(m->media_rate, resend_share_ppm(&m->resend_share, now));
     encoder_set_target(m->encoder, agent_media_payload_rate(&m->packing, encode), now);
-    pace = part(m->media_rate + m->audio_rate, m->cfg->pacing_ppm);
+    pace = part(m->media_rate + m->audio_rate, agent_media_pacing_ppm(m->cfg));
     drain = queue_rate(m, now);
     pacer_set_rate(&m->pacer, pace > drain ? pace : drain, now);
     /* as in libwebrtc, a cluster waits for a packet of media to begin with */
@@ -147,15 +147,34 @@ bool webrtc_media_rate_skips(struct webrtc_media_tx *m)
     return every && m->offered++ % (uint64_t)every == 0;
 }
 
+static void take_marks(struct webrtc_media_tx *m, ns_t now)
+{
+    struct cc_state s;
+    int64_t told, marked;
+
+    webrtc_sent_take_marks(&m->sent, &told, &marked);
+    if (told > 0) {
+        cc_on_marks(m->cc, marked, told, now);
+        cc_state(m->cc, &s);
+        m->marks += (uint64_t)marked;
+        record_put(m->rec, RECORD_ECN, now, told, marked, s.marks_ppm);
+    }
+}
+
 void webrtc_media_rate_feedback(struct webrtc_media_tx *m, const struct rtcp_packet *feedback,
                                 ns_t now)
 {
     const struct cc_packet *packets;
-    size_t n = webrtc_sent_feedback(&m->sent, feedback, m->rec, &packets, now);
+    size_t n = feedback->count == RTCP_FMT_CCFB
+                   ? webrtc_sent_ccfb(&m->sent, feedback, m->rec, &packets, now)
+                   : webrtc_sent_feedback(&m->sent, feedback, m->rec, &packets, now);
 
     if (m->cc && n) {
         cc_on_feedback(m->cc, packets, n, m->rtt, now);
         push_back(m, packets, n, now);
+    }
+    if (m->cc && feedback->count == RTCP_FMT_CCFB) {
+        take_marks(m, now);
     }
     webrtc_media_rate_update(m, now);
 }

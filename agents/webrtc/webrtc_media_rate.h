@@ -11,7 +11,7 @@ int webrtc_media_rate_start(struct webrtc_media_tx *m, ns_t now);
 void webrtc_media_rate_update(struct webrtc_media_tx *m, ns_t now);
 /* Is the next frame one that the encoder is not given, since more is in flight than should be? */
 bool webrtc_media_rate_skips(struct webrtc_media_tx *m);
-/* One transport-wide feedback packet. */
+/* One feedback packet, transport-wide or of RFC 8888. */
 void webrtc_media_rate_feedback(struct webrtc_media_tx *m, const struct rtcp_packet *feedback,
                                 ns_t now);
 /* May a packet leave now; when the next may (<= now: at once); one of ip_bytes has left. */

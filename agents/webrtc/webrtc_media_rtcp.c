@@ -92,7 +92,7 @@ void webrtc_media_tx_rtcp(struct webrtc_media_tx *m, const uint8_t *data, size_t
     while (rtcp_next(&r, &p)) {
         if (p.type == RTCP_SR || p.type == RTCP_RR) {
             take_report(m, &p, now);
-        } else if (p.type == RTCP_RTPFB && p.count == RTCP_FMT_TWCC) {
+        } else if (p.type == RTCP_RTPFB && (p.count == RTCP_FMT_TWCC || p.count == RTCP_FMT_CCFB)) {
             webrtc_media_rate_feedback(m, &p, now);
         } else if (p.type == RTCP_RTPFB && p.count == RTCP_FMT_NACK) {
             take_nack(m, &p, now);

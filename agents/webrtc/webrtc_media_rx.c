@@ -39,6 +39,9 @@ int webrtc_media_rx_init(struct webrtc_media_rx *r, const struct agent_config *c
     if (rv == 0) {
         rv = twcc_receiver_new(&r->twcc);
     }
+    if (rv == 0 && cfg->ecn != AGENT_ECN_OFF) {
+        rv = ccfb_receiver_new(&r->ccfb, CCFB_NUM_REPORTS_COUNT);
+    }
     if (rv == 0) {
         rv = nack_new(&r->nack);
     }
@@ -52,7 +55,9 @@ void webrtc_media_rx_foreign(struct webrtc_media_rx *r, uint8_t payload_type, ui
                              uint8_t twcc_id)
 {
     r->foreign = true;
-    r->has_audio = false; /* none was agreed on */
+    r->has_audio = false; /* none was agreed on, nor was RFC 8888 */
+    ccfb_receiver_free(r->ccfb);
+    r->ccfb = NULL;
     r->payload_type = payload_type;
     r->rtx_payload_type = rtx;
     r->twcc_id = twcc_id;
@@ -62,9 +67,11 @@ void webrtc_media_rx_fini(struct webrtc_media_rx *r)
 {
     playout_free(r->playout);
     twcc_receiver_free(r->twcc);
+    ccfb_receiver_free(r->ccfb);
     nack_free(r->nack);
     r->playout = NULL;
     r->twcc = NULL;
+    r->ccfb = NULL;
     r->nack = NULL;
 }
 
@@ -195,7 +202,11 @@ int webrtc_media_rx_rtp(struct webrtc_media_rx *r, const uint8_t *data, size_t l
         return 0;
     }
     measure(r, ip_bytes, now);
-    if (twcc_extension_seq(&p, r->twcc_id, &number)) {
+    if (r->ccfb) {
+        if (ccfb_receiver_recv(r->ccfb, p.ssrc, p.seq, r->ecn_bits, arrival) == ERR_NOMEM) {
+            return ERR_NOMEM;
+        }
+    } else if (twcc_extension_seq(&p, r->twcc_id, &number)) {
         twcc_receiver_recv(r->twcc, number, arrival);
     } else {
         r->unnumbered++;
@@ -258,6 +269,11 @@ static ns_t feedback_interval(const struct webrtc_media_rx *r)
     return r->bandwidth ? twcc_interval(r->bandwidth) : TWCC_INTERVAL_DEFAULT;
 }
 
+static bool feedback_pending(const struct webrtc_media_rx *r)
+{
+    return r->ccfb ? ccfb_receiver_pending(r->ccfb) : twcc_receiver_pending(r->twcc);
+}
+
 static bool pli_due(const struct webrtc_media_rx *r, ns_t now)
 {
     return r->key_wanted && now - r->last_pli >= PLI_INTERVAL;
@@ -268,7 +284,7 @@ ns_t webrtc_media_rx_deadline(const struct webrtc_media_rx *r)
     ns_t t = ns_min(r->next_report, playout_deadline(r->playout));
 
     t = ns_min(t, nack_deadline(r->nack));
-    if (twcc_receiver_pending(r->twcc)) {
+    if (feedback_pending(r)) {
         t = ns_min(t, r->next_feedback);
     }
     if (r->key_wanted) {
@@ -288,11 +304,12 @@ static size_t put_feedback(struct webrtc_media_rx *r, uint8_t *out, size_t cap, 
 {
     int n;
 
-    if (now < r->next_feedback || !twcc_receiver_pending(r->twcc)) {
+    if (now < r->next_feedback || !feedback_pending(r)) {
         return 0;
     }
-    n = twcc_receiver_feedback(r->twcc, r->ssrc, r->media_ssrc, out, cap);
-    if (!twcc_receiver_pending(r->twcc)) {
+    n = r->ccfb ? ccfb_receiver_feedback(r->ccfb, r->ssrc, out, cap, now)
+                : twcc_receiver_feedback(r->twcc, r->ssrc, r->media_ssrc, out, cap);
+    if (!feedback_pending(r)) {
         r->next_feedback = now + feedback_interval(r);
     }
     r->feedbacks += n > 0;

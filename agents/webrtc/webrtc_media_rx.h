@@ -8,6 +8,7 @@
 #include "agents/media/audio.h"
 #include "agents/media/playout.h"
 #include "agents/record/record.h"
+#include "agents/rtp/ccfb.h"
 #include "agents/rtp/nack.h"
 #include "agents/rtp/rtcp.h"
 #include "agents/rtp/rtpstat.h"
@@ -24,6 +25,8 @@ struct webrtc_media_rx {
     const struct record_sink *rec;
     struct playout *playout;
     struct twcc_receiver *twcc;
+    struct ccfb_receiver *ccfb; /* RFC 8888: in twcc's place, with ECN; else NULL */
+    uint8_t ecn_bits;           /* of the packet that is handed over next */
     struct nack *nack;
     struct rtpstat stat;
     uint8_t payload_type, rtx_payload_type, twcc_id;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "agents/webrtc/webrtc_media_tx.h"
 
+#include "agents/base/buf.h"
 #include "agents/base/err.h"
 #include "agents/base/prng.h"
 #include "agents/webrtc/webrtc_media_rate.h"
@@ -39,6 +40,9 @@ static int make_parts(struct webrtc_media_tx *m, const struct agent_env *env, ns
     struct rtx_history_config hc = {.packets_max = HISTORY_PACKETS, .age_max = HISTORY_AGE};
     int rv = webrtc_sent_init(&m->sent);
 
+    if (rv == 0 && m->cfg->ecn != AGENT_ECN_OFF) {
+        rv = webrtc_sent_by_source(&m->sent);
+    }
     if (rv == 0) {
         rv = rtx_history_new(&m->history, &hc);
     }
@@ -465,6 +469,18 @@ static int poll_paced(struct webrtc_media_tx *m, uint8_t *data, size_t cap,
     return n;
 }
 
+/* Source and sequence number of the packet, by which feedback may tell of it. */
+static void name_packet(struct webrtc_media_tx *m, const uint8_t *data, size_t len)
+{
+    struct buf_reader r = buf_reader_init(data, len);
+    uint16_t seq;
+
+    buf_get_u16(&r);
+    seq = buf_get_u16(&r);
+    buf_get_u32(&r);
+    webrtc_sent_name(&m->sent, buf_get_u32(&r), seq);
+}
+
 int webrtc_media_tx_poll(struct webrtc_media_tx *m, uint8_t *data, size_t cap, size_t *len,
                          struct webrtc_media_out *out, ns_t now)
 {
@@ -478,6 +494,7 @@ int webrtc_media_tx_poll(struct webrtc_media_tx *m, uint8_t *data, size_t cap, s
     if (n <= 0) {
         return n;
     }
+    name_packet(m, data, (size_t)n);
     *len = (size_t)n;
     return 1;
 }
@@ -562,6 +579,9 @@ void webrtc_media_tx_counters(const struct webrtc_media_tx *m)
     counter(m, "padding-packets", m->padding);
     counter(m, "feedbacks-received", m->sent.feedbacks);
     counter(m, "feedbacks-malformed", m->sent.malformed);
+    if (m->sent.sources) {
+        counter(m, "ecn-marks-reported", m->marks);
+    }
     counter(m, "packets-lost", m->sent.lost);
     counter(m, "packets-spuriously-lost", m->sent.spurious);
     counter(m, "nacks-received", m->nacks);

@@ -98,7 +98,7 @@ struct webrtc_media_tx {
     bool started, stopped, paused;
     uint64_t frames, skipped, offered, packets, bytes, dropped, resent, resend_unknown,
         resend_refused, padding, probe_packets;
-    uint64_t nacks, plis, rtcp_malformed;
+    uint64_t nacks, plis, rtcp_malformed, marks;
 };
 
 /* tag_bytes: what SRTP adds. now: the first frame comes no earlier. Returns 0, ERR_NOMEM or

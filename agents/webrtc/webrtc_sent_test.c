@@ -203,12 +203,67 @@ static void test_malformed(void **state)
     loop_fini(&l);
 }
 
+/* RFC 8888: three sources, each with numbers of its own, reported one behind the other. */
+static void test_by_source(void **state)
+{
+    static const uint32_t ssrcs[] = {7, 8, 7, 9, 7, 8};
+    static const uint16_t seqs[] = {65535, 3, 0, 100, 1, 4};
+    struct ccfb_receiver *receiver;
+    struct rtcp_packet p;
+    struct rtcp_reader r;
+    struct loop l;
+    uint8_t data[1200];
+    int64_t told, marked;
+    int n;
+
+    (void)state;
+    loop_init(&l);
+    assert_int_equal(webrtc_sent_by_source(&l.sent), 0);
+    assert_int_equal(ccfb_receiver_new(&receiver, CCFB_NUM_REPORTS_COUNT), 0);
+    for (int i = 0; i < 6; i++) {
+        webrtc_sent_name(&l.sent, ssrcs[i], seqs[i]);
+        webrtc_sent_add(&l.sent, 1000, i, CC_NO_PROBE, i * NS_PER_MS);
+        if (i != 2) { /* lost; the last two come marked */
+            assert_int_equal(ccfb_receiver_recv(receiver, ssrcs[i], seqs[i], i > 3 ? 3 : 1,
+                                                (10 + i) * NS_PER_MS),
+                             0);
+        }
+    }
+    webrtc_sent_name(&l.sent, 11, 0); /* a fourth source is not remembered */
+    n = ccfb_receiver_feedback(receiver, 1, data, sizeof data, 50 * NS_PER_MS);
+    assert_true(n > 0);
+    r = rtcp_reader_init(data, (size_t)n);
+    assert_true(rtcp_next(&r, &p));
+    l.n = webrtc_sent_ccfb(&l.sent, &p, &l.sink, &l.packets, 60 * NS_PER_MS);
+    assert_int_equal(l.n, 6);
+    for (int i = 0; i < 6; i++) { /* in the order they were sent */
+        ns_t late = l.packets[i].arrival - (10 + i) * NS_PER_MS;
+
+        assert_int_equal(l.packets[i].sent, i * NS_PER_MS);
+        assert_int_equal(l.packets[i].lost, i == 2);
+        assert_true(i == 2 || (late > -NS_PER_MS && late < NS_PER_MS));
+    }
+    assert_int_equal(l.lost_rows, 1);
+    assert_int_equal(l.lost_datagram, 2);
+    assert_int_equal(l.sent.in_flight_bytes, 0);
+    webrtc_sent_take_marks(&l.sent, &told, &marked);
+    assert_int_equal(told, 5);
+    assert_int_equal(marked, 2);
+    /* the same once more says nothing new */
+    assert_int_equal(webrtc_sent_ccfb(&l.sent, &p, &l.sink, &l.packets, 70 * NS_PER_MS), 0);
+    webrtc_sent_take_marks(&l.sent, &told, &marked);
+    assert_int_equal(told + marked, 0);
+    ccfb_receiver_free(receiver);
+    loop_fini(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_arrivals),  cmocka_unit_test(test_loss_and_late_arrival),
         cmocka_unit_test(test_long_run),  cmocka_unit_test(test_feedback_on_what_was_not_sent),
         cmocka_unit_test(test_malformed), cmocka_unit_test(test_in_flight),
+        cmocka_unit_test(test_by_source),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -200,6 +200,8 @@ static const struct {
      "f:2:15: audio.rate is the media flow's, which there is none of"},
     {"duration: 10s\npreset: cubic\npriority: 2\nflows: [{kind: media}]\n",
      "f:3:11: priority is a weight of preset libwebrtc"},
+    {"duration: 10s\npreset: reno\necn: l4s\nflows: [{kind: media}]\n",
+     "f:3:6: ecn l4s needs a rate control that answers marks by their share"},
     {"flows:\n- {kind: media, start-rate: 300kbit}\nduration: 9s\n",
      "f:2:29: media.start-rate is below media.min-rate"},
     {"flows:\n- {kind: media, max-rate: 500kbit}\nduration: 9s\n",

@@ -145,6 +145,12 @@ static void check_call(const struct scenario *s, scenario_check_report *report, 
     if (s->priority != 1 && s->preset != AGENT_PRESET_LIBWEBRTC)
         report(ctx, "priority", "preset",
                "priority is a weight of preset libwebrtc; allowed with other presets: 1");
+    if (s->ecn == AGENT_ECN_L4S && s->stack != SCENARIO_STACK_EXEC &&
+        (s->preset == AGENT_PRESET_RENO || s->preset == AGENT_PRESET_CUBIC ||
+         s->preset == AGENT_PRESET_BBR))
+        report(ctx, "ecn", "preset",
+               "ecn l4s needs a rate control that answers marks by their share (RFC 9331); allowed "
+               "with presets reno, cubic and bbr: off, classic");
     check_audio(s, report, ctx);
 }
 
