@@ -77,16 +77,20 @@ static int take(void *ctx, enum udp_link link, int64_t wall_ns, const uint8_t *f
         t->c->damaged++;
         return 0;
     }
-    return append(trace, &(struct capture_packet){.wall_ns = wall_ns,
-                                                  .digest = digest64(d.payload, d.payload_bytes),
-                                                  .ip_bytes = d.ip_bytes,
-                                                  .ecn = d.ecn});
+    return append(trace,
+                  &(struct capture_packet){
+                      .wall_ns = wall_ns,
+                      .digest = d.has_digest ? d.digest : digest64(d.payload, d.payload_bytes),
+                      .ip_bytes = d.ip_bytes,
+                      .ecn = d.ecn});
 }
 
 static int read_all(pcap_t *pcap, const char *name, capture_visit *visit, void *ctx,
                     struct fault *f)
 {
-    enum udp_link link = pcap_datalink(pcap) == DLT_EN10MB ? UDP_LINK_ETHERNET : UDP_LINK_IP;
+    enum udp_link link = pcap_datalink(pcap) == DLT_EN10MB  ? UDP_LINK_ETHERNET
+                         : pcap_datalink(pcap) == DLT_USER0 ? UDP_LINK_DIGEST
+                                                            : UDP_LINK_IP;
     struct pcap_pkthdr *header;
     const uint8_t *frame;
     uint64_t frames = 0;

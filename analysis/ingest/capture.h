@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A packet capture reduced to what analysis needs: 24 bytes per datagram between the two agents, so
  * that memory does not grow with the traffic's volume. Reads what libpcap reads: pcap with ns or us
- * stamps in either byte order, and pcapng. */
+ * stamps in either byte order, and pcapng; also captures that have digests instead of payloads. */
 #ifndef ANALYSIS_INGEST_CAPTURE_H
 #define ANALYSIS_INGEST_CAPTURE_H
 

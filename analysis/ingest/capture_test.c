@@ -72,6 +72,48 @@ static void test_formats(void **state)
     check_three(RUN_FOLDER_PCAP_US, RUN_FOLDER_WALL_START / 1000 * 1000);
 }
 
+/* A capture with digests instead of payloads is read as the one with payloads, also where the
+ * payload is shorter than its digest; a record that ends before its digest does is none. */
+static void test_digests_instead_of_payloads(void **state)
+{
+    static const size_t sizes[] = {100, 3, 0};
+    struct bytes b;
+    FILE *f = open_memstream(&b.data, &b.len);
+    uint64_t digests[3];
+    struct capture c;
+    struct fault fault;
+
+    (void)state;
+    run_folder_pcap_header(f, RUN_FOLDER_PCAP_NS);
+    for (size_t i = 0; i < 3; i++) {
+        uint8_t frame[1600];
+        size_t len = run_folder_frame(frame, sizeof frame, i == 1, 9, sizes[i]);
+
+        digests[i] = digest64(frame + len - sizes[i], sizes[i]);
+        for (int k = 0; k < 8; k++) {
+            frame[len - sizes[i] + (size_t)k] = (uint8_t)(digests[i] >> 8 * k);
+        }
+        run_folder_pcap_frame(f, RUN_FOLDER_PCAP_NS, RUN_FOLDER_WALL_START + (int64_t)i, frame,
+                              len - sizes[i] + 8);
+        run_folder_pcap_frame(f, RUN_FOLDER_PCAP_NS, RUN_FOLDER_WALL_START + (int64_t)i, frame,
+                              len - sizes[i] + 7);
+    }
+    fclose(f);
+    b.data[20] = (char)147; /* link type */
+    assert_int_equal(parse(&c, &b, b.len, &fault), 0);
+    assert_int_equal(c.traces[CAPTURE_FORWARD].count, 2);
+    assert_int_equal(c.traces[CAPTURE_REVERSE].count, 1);
+    assert_int_equal(c.others, 3);
+    assert_int_equal(c.cut + c.damaged, 0);
+    assert_true(c.traces[CAPTURE_FORWARD].packets[0].digest == digests[0]);
+    assert_int_equal(c.traces[CAPTURE_FORWARD].packets[0].ip_bytes, 128);
+    assert_true(c.traces[CAPTURE_REVERSE].packets[0].digest == digests[1]);
+    assert_int_equal(c.traces[CAPTURE_REVERSE].packets[0].ip_bytes, 31);
+    assert_true(c.traces[CAPTURE_FORWARD].packets[1].digest == digests[2]);
+    capture_fini(&c);
+    free(b.data);
+}
+
 static void test_every_cut_is_noticed(void **state)
 {
     struct bytes b = three(RUN_FOLDER_PCAP_NS);
@@ -326,6 +368,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_formats),
+        cmocka_unit_test(test_digests_instead_of_payloads),
         cmocka_unit_test(test_every_cut_is_noticed),
         cmocka_unit_test(test_other_traffic_is_counted_only),
         cmocka_unit_test(test_snapped_packets),

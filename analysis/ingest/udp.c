@@ -131,6 +131,17 @@ static bool is_damaged(const struct udp_datagram *d, const uint8_t *ip, size_t i
     return !right(sum(sum(total, d->to.ip, each), udp, udp_bytes));
 }
 
+static int take_digest(struct udp_datagram *d, struct buf_reader *r)
+{
+    for (int i = 0; i < 8; i++) {
+        d->digest |= (uint64_t)buf_get_u8(r) << 8 * i;
+    }
+    d->payload = NULL;
+    d->captured_bytes = d->payload_bytes;
+    d->has_digest = true;
+    return r->failed ? ERR_MALFORMED : 0;
+}
+
 int udp_parse(struct udp_datagram *d, enum udp_link link, const uint8_t *frame, size_t len)
 {
     struct buf_reader r = buf_reader_init(frame, len);
@@ -139,7 +150,7 @@ int udp_parse(struct udp_datagram *d, enum udp_link link, const uint8_t *frame, 
     const uint8_t *ip, *udp;
 
     *d = (struct udp_datagram){0};
-    if (link == UDP_LINK_ETHERNET) {
+    if (link != UDP_LINK_IP) {
         buf_get_bytes(&r, ETHERNET_HEADER_BYTES - 2);
         type = buf_get_u16(&r);
     } else if (len) {
@@ -161,6 +172,9 @@ int udp_parse(struct udp_datagram *d, enum udp_link link, const uint8_t *frame, 
     }
     d->payload = r.pos;
     d->payload_bytes = udp_bytes - UDP_HEADER_BYTES;
+    if (link == UDP_LINK_DIGEST) {
+        return take_digest(d, &r);
+    }
     d->captured_bytes = buf_left(&r) < d->payload_bytes ? buf_left(&r) : d->payload_bytes;
     d->damaged = d->captured_bytes == d->payload_bytes &&
                  is_damaged(d, ip, (size_t)(udp - ip), udp, udp_bytes);

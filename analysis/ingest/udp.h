@@ -11,7 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum udp_link { UDP_LINK_ETHERNET, UDP_LINK_IP };
+enum udp_link {
+    UDP_LINK_ETHERNET,
+    UDP_LINK_IP,
+    UDP_LINK_DIGEST, /* Ethernet, with the digest of each payload in its place (8 bytes, least
+                      * first: testbed/capture/pcap_dump.h) */
+};
 
 struct udp_datagram {
     struct addr from, to;
@@ -20,7 +25,9 @@ struct udp_datagram {
     const uint8_t *payload; /* borrowed */
     size_t payload_bytes;   /* by the UDP header */
     size_t captured_bytes;  /* of the payload; less when the capture cut the packet */
-    bool damaged;           /* whole, but the checksum of IPv4 or UDP (RFC 1071) is wrong */
+    bool has_digest;        /* instead of the payload; the datagram counts as captured */
+    uint64_t digest;
+    bool damaged; /* whole, but the checksum of IPv4 or UDP (RFC 1071) is wrong */
 };
 
 /* Returns 0, or ERR_MALFORMED when the frame is no complete UDP datagram over IP. */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "testbed/capture/pcap_dump.h"
 
+#include "agents/base/digest.h"
 #include "agents/base/err.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,6 +20,7 @@
 #define IPV4_BYTES 20
 #define IPV6_BYTES 40
 #define UDP_BYTES 8
+#define DIGEST_BYTES 8
 #define HEADERS_MAX (ETHERNET_BYTES + IPV6_BYTES + UDP_BYTES)
 #define PAYLOAD_MAX (65535 - IPV6_BYTES - UDP_BYTES)
 #define PROTOCOL_UDP 17
@@ -25,6 +28,7 @@
 
 struct pcap_dump {
     int fd, error; /* error: errno of the first failed write, 0 for none */
+    bool digests;  /* instead of payloads */
     uint64_t packets;
     size_t used;
     uint8_t buffer[BUFFER_BYTES];
@@ -72,7 +76,7 @@ static uint8_t *put_bytes(uint8_t *p, const void *data, size_t len)
     return p + len;
 }
 
-int pcap_dump_begin(struct pcap_dump **out, const char *path)
+static int begin(struct pcap_dump **out, const char *path, bool digests)
 {
     struct pcap_dump *d = malloc(sizeof *d);
     uint8_t *p;
@@ -86,6 +90,7 @@ int pcap_dump_begin(struct pcap_dump **out, const char *path)
         return ERR_OS;
     }
     d->error = 0;
+    d->digests = digests;
     d->packets = 0;
     p = put_host32(d->buffer, MAGIC_NANOSECONDS);
     p = put_host16(p, 2);
@@ -93,10 +98,20 @@ int pcap_dump_begin(struct pcap_dump **out, const char *path)
     p = put_host32(p, 0);
     p = put_host32(p, 0);
     p = put_host32(p, PCAP_DUMP_SNAPLEN);
-    p = put_host32(p, LINKTYPE_ETHERNET);
+    p = put_host32(p, digests ? PCAP_DUMP_LINKTYPE_DIGEST : LINKTYPE_ETHERNET);
     d->used = (size_t)(p - d->buffer);
     *out = d;
     return 0;
+}
+
+int pcap_dump_begin(struct pcap_dump **out, const char *path)
+{
+    return begin(out, path, false);
+}
+
+int pcap_dump_begin_digests(struct pcap_dump **out, const char *path)
+{
+    return begin(out, path, true);
 }
 
 /* Adds len bytes to an Internet checksum (RFC 1071) in native byte order; len must be even except
@@ -192,6 +207,22 @@ static uint8_t *put_udp(uint8_t *p, const struct addr *from, const struct addr *
     return p;
 }
 
+/* UDP header and digest of the payload. */
+static uint8_t *put_digest(uint8_t *p, const struct addr *from, const struct addr *to,
+                           const uint8_t *payload, size_t len)
+{
+    uint64_t digest = digest64(payload, len);
+
+    p = put16(p, from->port);
+    p = put16(p, to->port);
+    p = put16(p, (uint16_t)(UDP_BYTES + len));
+    p = put16(p, 0);
+    for (int i = 0; i < 8; i++) {
+        *p++ = (uint8_t)(digest >> 8 * i);
+    }
+    return p;
+}
+
 int pcap_dump_udp(struct pcap_dump *d, int64_t wall_ns, const struct addr *from,
                   const struct addr *to, uint8_t ecn, uint8_t ttl, const uint8_t *payload,
                   size_t len)
@@ -204,21 +235,22 @@ int pcap_dump_udp(struct pcap_dump *d, int64_t wall_ns, const struct addr *from,
         wall_ns < 0) {
         return ERR_MALFORMED;
     }
-    if (BUFFER_BYTES - d->used < RECORD_BYTES + HEADERS_MAX + len) {
+    if (BUFFER_BYTES - d->used < RECORD_BYTES + HEADERS_MAX + DIGEST_BYTES + len) {
         flush(d);
     }
     uint8_t *p = d->buffer + d->used;
+    uint32_t kept = frame_len > PCAP_DUMP_SNAPLEN ? PCAP_DUMP_SNAPLEN : frame_len;
 
     p = put_host32(p, (uint32_t)(wall_ns / 1000000000));
     p = put_host32(p, (uint32_t)(wall_ns % 1000000000));
-    p = put_host32(p, frame_len > PCAP_DUMP_SNAPLEN ? PCAP_DUMP_SNAPLEN : frame_len);
+    p = put_host32(p, d->digests ? frame_len - (uint32_t)len + DIGEST_BYTES : kept);
     p = put_host32(p, frame_len);
     p = put_mac(p, to);
     p = put_mac(p, from);
     p = put16(p, v4 ? 0x0800 : 0x86dd);
     p = (v4 ? put_ipv4 : put_ipv6)(p, from, to, ecn, ttl, UDP_BYTES + len);
-    p = put_udp(p, from, to, payload, len);
-    if (frame_len > PCAP_DUMP_SNAPLEN) {
+    p = (d->digests ? put_digest : put_udp)(p, from, to, payload, len);
+    if (!d->digests && frame_len > PCAP_DUMP_SNAPLEN) {
         p -= frame_len - PCAP_DUMP_SNAPLEN;
     }
     d->used = (size_t)(p - d->buffer);

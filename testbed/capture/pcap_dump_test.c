@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "testbed/capture/pcap_dump.h"
 
+#include "agents/base/digest.h"
 #include "agents/base/err.h"
 #include "agents/base/prng.h"
 
@@ -221,6 +222,49 @@ static void full_disk_is_told_at_close(void **state)
     assert_int_equal(pcap_dump_end(NULL), 0);
 }
 
+/* Headers as ever, but for the UDP checksum; each payload's digest in its place. */
+static void digests_stand_for_payloads(void **state)
+{
+    static const size_t sizes[] = {0, 1, 7, 8, 1200, 9000, 65000};
+    struct addr from = address("10.77.1.1:5000"), to = address("10.77.3.2:60001");
+    static uint8_t payload[65000];
+    struct pcap_pkthdr *header;
+    struct pcap_dump *d;
+    const uint8_t *frame;
+    struct stat st;
+    pcap_t *pcap;
+    char why[PCAP_ERRBUF_SIZE];
+
+    (void)state;
+    memset(payload, 7, sizeof payload);
+    assert_int_equal(pcap_dump_begin_digests(&d, path), 0);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        assert_int_equal(pcap_dump_udp(d, WALL, &from, &to, 1, 64, payload, sizes[i]), 0);
+    }
+    assert_int_equal(pcap_dump_end(d), 0);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_size, 24 + 7 * (16 + 42 + 8));
+    pcap = pcap_open_offline(path, why);
+    assert_non_null(pcap);
+    assert_int_equal(pcap_datalink(pcap), PCAP_DUMP_LINKTYPE_DIGEST);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        uint64_t digest = digest64(payload, sizes[i]);
+
+        assert_int_equal(pcap_next_ex(pcap, &header, &frame), 1);
+        assert_int_equal(header->caplen, 42 + 8);
+        assert_int_equal(header->len, 42 + sizes[i]);
+        assert_int_equal(get16(frame + 16), 28 + sizes[i]); /* IPv4's length */
+        assert_int_equal(ones_sum(0, frame + 14, 20), 0xffff);
+        assert_int_equal(get16(frame + 34), 5000);
+        assert_int_equal(get16(frame + 38), 8 + sizes[i]);
+        assert_int_equal(get16(frame + 40), 0);
+        for (int k = 0; k < 8; k++) {
+            assert_int_equal(frame[42 + k], (uint8_t)(digest >> 8 * k));
+        }
+    }
+    pcap_close(pcap);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, make_path, drop_path)
 
 int main(void)
@@ -228,7 +272,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(every_length_reads_back),    TEST(ipv6_reads_back),
         TEST(no_packet_without_checksum), TEST(refuses_what_cannot_be),
-        TEST(full_disk_is_told_at_close),
+        TEST(full_disk_is_told_at_close), TEST(digests_stand_for_payloads),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,7 +16,8 @@ struct run_options {
     const char *dir;      /* the run's folder, exists and is empty */
     const char *plan;     /* name of the plan */
     bool keylog;
-    bool lean;           /* without what only people read: no qlog */
+    bool lean; /* without what only people read: no qlog, and in virtual time captures with
+                * digests instead of payloads, if there is one pair of agents */
     bool no_certificate; /* do not measure the link before the run's traffic */
     /* The wall clock's offset from the monotonic one; NULL: the host's. */
     ns_t (*wall_offset)(void);
