@@ -169,6 +169,33 @@ static void a_trace_goes_with_the_run(void **state)
     expect_same("trace", "trace-again", "testbed.capacity.csv");
 }
 
+/* The way back may have a file of its own; its steps are in a file of their own, too. */
+static void a_trace_of_the_way_back(void **state)
+{
+    static const char csv[] = "time_s,rate_bps\n0,2000000\n1.5,800000\n";
+    char *text;
+
+    (void)state;
+    write_file("back.csv", csv);
+    write_file("back.yaml", "path: {rate: 3mbit, back: {rate: {trace: back.csv}}}\n"
+                            "flows: [{kind: media}]\n"
+                            "duration: 2s\n");
+    run_file("back.yaml", "back");
+    text = read_file("back", "path.back.rates");
+    assert_string_equal(text, csv);
+    free(text);
+    text = read_file("back", "testbed.capacity_back.csv");
+    assert_string_equal(text, "time_ns,rate_bps,queue_bytes,begin_ns,end_ns\n"
+                              "1500000000,800000,30000,1500000000,1500000000\n");
+    free(text);
+    text = read_file("back", "testbed.capacity.csv");
+    assert_string_equal(text, "");
+    free(text);
+    run_file("back/scenario.yaml", "back-again");
+    expect_same("back", "back-again", "receiver.packet_received.csv");
+    expect_same("back", "back-again", "testbed.capacity_back.csv");
+}
+
 static void a_constant_rate_leaves_no_records(void **state)
 {
     char *text;
@@ -186,6 +213,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_link_carries_its_rate),
         cmocka_unit_test(a_trace_goes_with_the_run),
+        cmocka_unit_test(a_trace_of_the_way_back),
         cmocka_unit_test(a_constant_rate_leaves_no_records),
     };
 
