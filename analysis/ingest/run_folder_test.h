@@ -146,7 +146,7 @@ RUN_FOLDER_UNUSED static void run_folder_open(struct run_folder *r, const char *
                                               const char *name)
 {
     *r = (struct run_folder){0};
-    snprintf(r->dir, sizeof r->dir, "%s/%s", parent, name);
+    snprintf(r->dir, sizeof r->dir, "%.400s/%.100s", parent, name);
     mkdir(r->dir, 0777);
     r->sender_pcap = run_folder_create(r, "sender.pcap");
     r->receiver_pcap = run_folder_create(r, "receiver.pcap");
