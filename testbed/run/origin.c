@@ -34,6 +34,7 @@ static const char *const programs[] = {"/usr/sbin/nginx", "/usr/local/sbin/nginx
  * make, not the order in which workers accept. */
 static const char configuration[] =
     "daemon off;\n"
+    "%s"
     "worker_processes 1;\n"
     "error_log stderr;\n"
     "pid run/nginx.pid;\n"
@@ -216,8 +217,10 @@ static int write_configuration(const struct origin_options *o)
     if (!f) {
         return complain("nginx.conf");
     }
-    fprintf(f, configuration, knows_itself() ? "/dev/stdout origin" : "off", o->ip, o->port,
-            o->tls ? " ssl" : "", o->tls ? with_tls : "");
+    /* The root of a user namespace is nobody outside, and there may be no other user inside. */
+    fprintf(f, configuration, geteuid() == 0 && !can_be_nobody() ? "user root;\n" : "",
+            knows_itself() ? "/dev/stdout origin" : "off", o->ip, o->port, o->tls ? " ssl" : "",
+            o->tls ? with_tls : "");
     return fclose(f) ? complain("nginx.conf") : 0;
 }
 
