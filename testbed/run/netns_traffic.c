@@ -300,7 +300,7 @@ void netns_traffic_write(const struct netns_run *r, const struct record_sink *si
         for (size_t k = 0; k < sizeof counters / sizeof counters[0]; k++) {
             char name[48];
 
-            snprintf(name, sizeof name, "%s-%s", flows.at[i].name, counters[k].name);
+            snprintf(name, sizeof name, "traffic-%s-%s", flows.at[i].name, counters[k].name);
             record_put_named(sink, RECORD_COUNTER, name, counters[k].value);
         }
     }

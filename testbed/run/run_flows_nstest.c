@@ -307,8 +307,8 @@ static void check_captures(bool undisturbed)
     assert_int_equal(all, at_receiver.frames); /* nothing that is no flow's */
     assert_true(at_receiver.longest <= 1514 && at_sender.longest <= 1514);
     /* what a program has read has passed by */
-    assert_true(flows[4].payload_bytes >= counter("tcp-received-bytes"));
-    assert_true(flows[8].payload_bytes >= counter("short-tcp-received-bytes"));
+    assert_true(flows[4].payload_bytes >= counter("traffic-tcp-received-bytes"));
+    assert_true(flows[8].payload_bytes >= counter("traffic-short-tcp-received-bytes"));
     used = at_receiver.measured_bits / (RATE_BPS * (MEASURED_TO_S - MEASURED_FROM_S));
     print_message("%.1f %% of the link forward\n", 100 * used);
     if (undisturbed) {
@@ -371,10 +371,11 @@ static void test_all_flows(void **state)
     }
     reasons = host_reasons("manifest.json") + host_reasons("call2/manifest.json");
     assert_true(geteuid() != 0 || look.found);
-    assert_int_equal(counter("tcp-connections"), 1);
-    assert_int_equal(counter("tcp2-connections"), 1);
-    assert_true(counter("tcp-received-bytes") > 0 && counter("tcp2-received-bytes") > 0);
-    assert_true(counter("short-tcp-downloads") > 0);
+    assert_int_equal(counter("traffic-tcp-connections"), 1);
+    assert_int_equal(counter("traffic-tcp2-connections"), 1);
+    assert_true(counter("traffic-tcp-received-bytes") > 0 &&
+                counter("traffic-tcp2-received-bytes") > 0);
+    assert_true(counter("traffic-short-tcp-downloads") > 0);
     assert_int_equal(rows("testbed.download.csv", "short-tcp.1") > 0, 1);
     assert_true(rows("testbed.tcp.csv", "tcp") > 1);
     /* the path's 10 ms and the call's own 40, both ways */
@@ -441,7 +442,7 @@ static void test_killed_agents(void **state)
             fail_msg("%s", detail);
         }
         assert_false(says(victims[i].other, "agent-exit", detail));
-        assert_true(counter("tcp-received-bytes") > 0);
+        assert_true(counter("traffic-tcp-received-bytes") > 0);
         assert_true(exists("DONE"));
         clean_up();
     }
