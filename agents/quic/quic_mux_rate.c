@@ -19,7 +19,7 @@
 /* How long media may wait in the network before frames are left out. libwebrtc's 350 ms are more
  * than many a queue holds, and what they achieve there they owe to feedback that comes late. */
 #define PUSHBACK_QUEUE_HERE (200 * NS_PER_MS)
-#define PUSHBACK_INTERVAL (50 * NS_PER_MS)
+#define PUSHBACK_INTERVAL (300 * NS_PER_MS)
 /* RFC 9002 section 7.7: pacing over window / round trip, as ngtcp2 has it */
 #define WINDOW_PACING 1.25
 
@@ -306,8 +306,9 @@ int64_t quic_mux_rate_skip(const struct quic_mux *m)
                          quic_media_tx_ip_rate(&m->media, m->cfg->min_rate));
 }
 
-/* libwebrtc looks at the longest round trip of each of its last feedbacks, which come every 50 ms
- * at most; ours come more often and are put together. */
+/* libwebrtc looks at the longest round trip of each of its last 33 feedbacks, two or three seconds.
+ * Here 33 times PUSHBACK_INTERVAL count: a queue that stands for longer, since others fill it, must
+ * not pass for the path's own delay. */
 static void note_round_trip(struct quic_mux *m, ns_t longest, ns_t now)
 {
     m->round_trip_longest = ns_max(m->round_trip_longest, longest);
