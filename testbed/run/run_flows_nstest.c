@@ -51,6 +51,13 @@ static const char short_flows[] = "name: short\n"
                                   "udp-back: {rate: 200kbit}\n"
                                   "duration: 2s\n";
 
+/* The wire has the queue here, too. */
+static const char disciplined[] = "name: disciplined\n"
+                                  "path: {rate: 4mbit, delay: 5ms, queue: 200ms, aqm: codel}\n"
+                                  "flows: [{kind: media}]\n"
+                                  "call2: {start: 0s, direction: backward, extra-delay: 30ms}\n"
+                                  "duration: 3s\n";
+
 static char folder[64];
 
 /* What is done while a run goes on, once. */
@@ -385,6 +392,24 @@ static void test_all_flows(void **state)
     clean_up();
 }
 
+/* A call may take longer than others also behind a queue that the wire has itself. */
+static void test_extra_delay_behind_a_discipline(void **state)
+{
+    struct deed none = {0};
+    struct outcome o;
+
+    (void)state;
+    run(disciplined, &none, &o);
+    if (o.rc) {
+        fail_msg("%s", o.message);
+    }
+    (void)host_reasons("manifest.json");
+    (void)host_reasons("call2/manifest.json");
+    assert_true(last("call2/sender.rtt.csv", "latest_ns") >= 70 * NS_PER_MS);
+    assert_true(last("sender.rtt.csv", "latest_ns") >= 10 * NS_PER_MS);
+    clean_up();
+}
+
 static void kill_process(struct deed *d)
 {
     char dir[128];
@@ -452,6 +477,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_flows),
+        cmocka_unit_test(test_extra_delay_behind_a_discipline),
         cmocka_unit_test(test_killed_traffic),
         cmocka_unit_test(test_killed_agents),
     };

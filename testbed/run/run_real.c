@@ -26,20 +26,18 @@ static const char *key_of(char key[40], size_t call, const char *leaf)
     return key;
 }
 
-/* netem delays an interface's packets alike, and a wire that queues by a discipline keeps order. */
+/* netem delays all packets of an interface alike. */
 static int refuse_delays(const struct scenario *s, enum run_link link, struct message *m)
 {
-    bool wire = link == RUN_LINK_WIRE && s->path_aqm == SCENARIO_AQM_DROP_TAIL;
     char key[40];
 
     for (size_t n = 0; n < SCENARIO_CALL_COUNT_MAX; n++) {
-        if (!wire && scenario_has_call(s, n) && scenario_call_extra_delay(s, n) != 0) {
-            return message_set(m, ERR_CONFIG, "%s: links of kind %s delay all calls alike%s; %s",
-                               key_of(key, n, "extra-delay"),
-                               link == RUN_LINK_WIRE ? "wire" : "netem",
-                               link == RUN_LINK_WIRE ? " where path.aqm is not drop-tail" : "",
-                               link == RUN_LINK_WIRE ? "allowed: 0s, or --link sim"
-                                                     : "allowed: 0s, or --link wire or sim");
+        if (link == RUN_LINK_NETEM && scenario_has_call(s, n) &&
+            scenario_call_extra_delay(s, n) != 0) {
+            return message_set(m, ERR_CONFIG,
+                               "%s: links of kind netem delay all calls alike; allowed: 0s, or "
+                               "--link wire or sim",
+                               key_of(key, n, "extra-delay"));
         }
     }
     return 0;

@@ -70,7 +70,7 @@ static void test_delays_of_single_calls(void **state)
     expect(said(CALL "extra-delay: 10ms\n", RUN_LINK_NETEM), "extra-delay: links of kind netem");
     expect(said(CALL "call3: {start: 1s, extra-delay: 10ms}\n", RUN_LINK_NETEM),
            "call3.extra-delay: ");
-    expect(said(CALL "path: {aqm: codel}\nextra-delay: 10ms\n", RUN_LINK_WIRE), "path.aqm");
+    assert_null(said(CALL "path: {aqm: codel}\nextra-delay: 10ms\n", RUN_LINK_WIRE));
 }
 
 int main(void)

@@ -139,6 +139,13 @@ static int set_impairments(struct side *s, const struct impair_config *asked)
     return impair_init(&s->impair, asked) || impair_init(&s->impair, &plain) ? ERR_CONFIG : 0;
 }
 
+/* Whether frames of a side may wait in its store: all of them, or where its link model delays,
+ * those of flows that take longer still. */
+static bool delays(const struct wire *w, const struct side *s)
+{
+    return !s->shaped.link || w->extra_max > 0;
+}
+
 static int open_all(struct wire *w, const struct wire_config *cfg, struct message *m)
 {
     const char *names[SIDES] = {[WEST] = cfg->west, [EAST] = cfg->east};
@@ -156,11 +163,10 @@ static int open_all(struct wire *w, const struct wire_config *cfg, struct messag
         struct side *s = &w->sides[i];
         int rc = shaped_init(&s->shaped, shape[i], impair[i]);
 
-        if (rc == ERR_CONFIG || set_impairments(s, impair[i]) ||
-            (s->shaped.link && w->extra_max > 0)) {
+        if (rc == ERR_CONFIG || set_impairments(s, impair[i])) {
             return message_set(m, ERR_CONFIG, "wire: impairments or a queue that cannot be");
         }
-        if (rc || (!s->shaped.link && frames_init(&s->frames, store_bytes(w, cfg, impair[i])))) {
+        if (rc || (delays(w, s) && frames_init(&s->frames, store_bytes(w, cfg, impair[i])))) {
             return message_set(m, ERR_NOMEM, "wire: out of memory");
         }
         if (open_side(s, names[i], m)) {
@@ -240,7 +246,7 @@ static void count_shaped(struct side *s)
     c->lost = l.loss_drops;
     c->queue_drops = l.queue_drops;
     c->backlog_max_bytes = l.backlog_max_bytes;
-    c->inside = link_packets(s->shaped.link);
+    c->inside = link_packets(s->shaped.link) + frames_count(&s->frames);
     c->inside_max = c->inside > c->inside_max ? c->inside : c->inside_max;
 }
 
@@ -372,6 +378,18 @@ static void emit_due(struct wire *w, struct side *s, int out_fd)
     } while (n == BATCH);
 }
 
+/* Keeps a frame of a flow that takes longer than the link; false for all others. */
+static bool keep(struct wire *w, struct side *s, const struct shaped_frame *f, ns_t due)
+{
+    ns_t extra = extra_of(w, f->data, f->len);
+
+    if (extra == 0) {
+        return false;
+    }
+    s->counters.store_drops += !frames_push(&s->frames, ns_add(due, extra), 1, f->data, f->len);
+    return true;
+}
+
 /* The same of a side that shapes. What has come before now is read first, since the link's time
  * cannot go back. */
 static void emit_shaped(struct wire *w, struct side *s, int out_fd)
@@ -387,6 +405,10 @@ static void emit_shaped(struct wire *w, struct side *s, int out_fd)
         size_t n = 0;
 
         while (n < BATCH && (list[n] = shaped_take(&s->shaped, now, &due[n]))) {
+            if (keep(w, s, list[n], due[n])) {
+                free(list[n]);
+                continue;
+            }
             iov[n] = (struct iovec){.iov_base = list[n]->data, .iov_len = list[n]->len};
             messages[n].msg_hdr.msg_iov = &iov[n];
             messages[n].msg_hdr.msg_iovlen = 1;
@@ -402,7 +424,6 @@ static void emit_shaped(struct wire *w, struct side *s, int out_fd)
             free(list[i]);
         }
     }
-    count_shaped(s);
 }
 
 static void emit(struct wire *w, int from)
@@ -412,8 +433,12 @@ static void emit(struct wire *w, int from)
 
     if (s->shaped.link) {
         emit_shaped(w, s, out_fd);
-    } else {
+    }
+    if (delays(w, s)) {
         emit_due(w, s, out_fd);
+    }
+    if (s->shaped.link) {
+        count_shaped(s);
     }
 }
 
@@ -425,7 +450,8 @@ static int arm(struct wire *w)
     for (int i = 0; i < SIDES; i++) {
         const struct side *s = &w->sides[i];
 
-        due = ns_min(due, s->shaped.link ? shaped_next(&s->shaped) : frames_next(&s->frames));
+        due = ns_min(due, s->shaped.link ? shaped_next(&s->shaped) : NS_NEVER);
+        due = ns_min(due, delays(w, s) ? frames_next(&s->frames) : NS_NEVER);
     }
     if (due == w->armed) {
         return 0;

@@ -40,7 +40,7 @@ struct wire_config {
     bps_t rate; /* at most this much enters per direction; sizes the memory */
     /* Rate and queue, if these are its own; all 0: they are not. */
     struct shaped_config shape[WIRE_DIRECTIONS];
-    struct wire_extra extra[WIRE_EXTRAS_MAX]; /* not together with shape */
+    struct wire_extra extra[WIRE_EXTRAS_MAX];
 };
 
 /* Counters of one direction. Always: in_frames + duplicated = out_frames + lost + oversize_drops +
