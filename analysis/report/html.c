@@ -8,6 +8,7 @@
 #include "analysis/report/figures.h"
 #include "analysis/report/html_beside.h"
 #include "analysis/report/html_cases.h"
+#include "analysis/report/html_expect.h"
 #include "analysis/report/html_figures.h"
 #include "analysis/report/html_flows.h"
 #include "analysis/report/html_outliers.h"
@@ -27,7 +28,6 @@
 #define STEPS_TOLD 8
 #define PATH_BYTES 4096
 #define PAIRS_OPEN 2
-#define EXPECT_OPEN 24
 #define ROWS_OPEN 12 /* of a table; longer ones are folded away */
 
 struct page {
@@ -157,82 +157,6 @@ static void put_head(struct page *g)
     fputs(". Rates count IP bytes; of the link, Ethernet bytes (IP packet + 14). 1 Mbit = 10<sup>6"
           "</sup> bit.</p>\n",
           g->f);
-}
-
-/* ---- expectations ---- */
-
-static const char *verdict_of(const json_t *o)
-{
-    json_t *ok = json_object_get(o, "ok");
-
-    return json_is_true(ok) ? "met" : json_is_false(ok) ? "NOT met" : "not judged";
-}
-
-static void put_expect_row(FILE *f, const char *name, const json_t *o)
-{
-    fputs("<tr><td class=\"l\">", f);
-    html_text_put(f, name);
-    fprintf(f, "</td><td class=\"l\">%s</td><td class=\"l\">", verdict_of(o));
-    html_text_put(f, json_string_value(json_object_get(o, "detail")));
-    fputs("</td></tr>\n", f);
-}
-
-static void put_expect_list(FILE *f, const json_t *list, const char *key)
-{
-    json_t *o;
-    size_t i;
-
-    fprintf(f,
-            "<div class=\"scroll\"><table><tr><th>%s</th><th class=\"l\">verdict</th><th "
-            "class=\"l\">found</th></tr>\n",
-            strcmp(key, "name") == 0 ? "expectation" : "cell");
-    json_array_foreach(list, i, o)
-    {
-        put_expect_row(f, json_string_value(json_object_get(o, key)), o);
-    }
-    fputs("</table></div>\n", f);
-}
-
-static void put_expect(struct page *g)
-{
-    json_t *list = json_object_get(g->summary, "expect"), *o;
-    size_t unmet = 0, unjudged = 0, i;
-    bool folded;
-
-    if (json_array_size(list) == 0) {
-        return;
-    }
-    json_array_foreach(list, i, o)
-    {
-        unmet += json_is_false(json_object_get(o, "ok"));
-        unjudged += json_is_null(json_object_get(o, "ok"));
-    }
-    fprintf(g->f, "<h2>What was expected, and what was found</h2>\n<p class=\"%s\">",
-            unmet ? "bad" : "ok");
-    if (unmet) {
-        fprintf(g->f, "%zu of the scenario's %zu expectations not met", unmet,
-                json_array_size(list));
-    } else {
-        fputs("No expectation of the scenario failed", g->f);
-    }
-    if (unjudged) {
-        fprintf(g->f, "; %zu of %zu not judged", unjudged, json_array_size(list));
-    }
-    fputs(".</p>\n", g->f);
-    folded = json_array_size(list) > EXPECT_OPEN;
-    fprintf(g->f, "%s", folded ? "<details><summary>One by one</summary>\n" : "");
-    put_expect_list(g->f, list, "name");
-    json_array_foreach(list, i, o)
-    {
-        if (json_array_size(json_object_get(o, "checks")) > 1) {
-            fputs("<details><summary>", g->f);
-            html_text_put(g->f, json_string_value(json_object_get(o, "name")));
-            fputs(", cell by cell</summary>\n", g->f);
-            put_expect_list(g->f, json_object_get(o, "checks"), "cell");
-            fputs("</details>\n", g->f);
-        }
-    }
-    fputs(folded ? "</details>\n" : "", g->f);
 }
 
 /* ---- overview of cells ---- */
@@ -588,7 +512,7 @@ static void put_page(struct page *g)
     put_validity(g);
     certificates_put_html(g->f, g->p);
     html_cases_put(g->f, g->p, g->summary);
-    put_expect(g);
+    html_expect_put(g->f, g->summary);
     html_beside_put(g->f, g->p);
     html_flows_put(g->f, g->p, g->summary);
     html_play_put(g->f, g->p, g->summary);
