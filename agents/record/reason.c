@@ -27,6 +27,12 @@ static const struct reason reasons[] = {
     {"file-corrupt", "the file that arrived is not the one sent", "other digest",
      "report it, with the run's folder", false},
 
+    {"plays-missing", "the players heard nothing", "no play came to a sound",
+     "`log/`, `receiver.play.csv`: the column reason", false},
+    {"plays-unfinished", "players had not heard all their tracks when the run ended",
+     "a play cut by `time-limit`, with `duration` auto",
+     "a longer `time-limit`, fewer tracks, or a `duration`", false},
+
     {"exec-unfinished", "a command of stack exec had to be stopped",
      "still running at `time-limit`, or after the one that serves had ended",
      "`log/` of the run; a `duration`, or a longer `time-limit`", false},

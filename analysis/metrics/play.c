@@ -249,6 +249,38 @@ json_t *play_document(const struct run_data *d, const struct windows *w)
     return json_pack("{s:o,s:o}", "windows", windows_json(d, w), "bins", bins_json(d, w));
 }
 
+/* ---- for validity ---- */
+
+static json_t *asked_for(const struct run_data *d)
+{
+    return json_object_get(json_object_get(d->info.root, "flows"), "play");
+}
+
+bool play_missing(const struct run_data *d)
+{
+    const struct table *t = plays_of(d);
+    const int64_t *start = table_column(t, "start_ns");
+
+    for (size_t i = 0; i < t->rows; i++) {
+        if (start[i] != RECORD_NONE) {
+            return false;
+        }
+    }
+    return asked_for(d) != NULL;
+}
+
+size_t play_unfinished(const struct run_data *d)
+{
+    const struct table *t = plays_of(d);
+    const int64_t *outcome = table_column(t, "outcome");
+    size_t cut = 0;
+
+    for (size_t i = 0; i < t->rows; i++) {
+        cut += outcome[i] == OUTCOME_CUT;
+    }
+    return json_is_null(json_object_get(asked_for(d), "duration_ns")) ? cut : 0;
+}
+
 /* ---- for drawing ---- */
 
 int play_write_series(const char *dir, const struct run_data *d)

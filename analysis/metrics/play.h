@@ -27,6 +27,10 @@ void play_put(const struct run_data *d, const struct windows *w, struct metric_s
  * "bandwidth_bps":[…]}}, "bins":{"width_s","stutters":[…],"bytes":[…],"download_s":[…]}}; arrays of
  * plays ascend. A new object; NULL when there is no memory. */
 json_t *play_document(const struct run_data *d, const struct windows *w);
+/* For validity: whether the run was to have players and none of them heard anything, and how many
+ * plays its time limit has cut though it was to end with the last of them. */
+bool play_missing(const struct run_data *d);
+size_t play_unfinished(const struct run_data *d);
 /* series.buffer.csv in dir: what lay ready in each player over time. Returns 0 or ERR_OS. */
 int play_write_series(const char *dir, const struct run_data *d);
 

@@ -150,6 +150,21 @@ static void test_document(void **state)
     json_decref(doc);
 }
 
+static void test_validity(void **state)
+{
+    (void)state;
+    assert_false(play_missing(&data));
+    assert_int_equal(play_unfinished(&data), 0); /* it was not to end by itself */
+    json_object_set_new(data.info.root, "flows",
+                        json_pack("{s:{s:i,s:n}}", "play", "players", 2, "duration_ns"));
+    assert_false(play_missing(&data));
+    assert_int_equal(play_unfinished(&data), 1);
+    table_fini(&data.tables[RUN_RECEIVER][RECORD_PLAY]);
+    data.tables[RUN_RECEIVER][RECORD_PLAY] = (struct table){0};
+    assert_true(play_missing(&data));
+    assert_int_equal(play_unfinished(&data), 0);
+}
+
 static void test_nobody_listens(void **state)
 {
     static const struct run_data none = {.info = {.duration = 60 * NS_PER_S}};
@@ -168,6 +183,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_metrics, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_document, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_validity, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_nobody_listens, set_up, tear_down),
     };
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/metrics/validity.h"
 
+#include "analysis/metrics/play.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -105,6 +107,8 @@ json_t *validity_reasons(const struct run_data *d, const struct media *m, const 
     add(&r, "media-missing", d->info.has_media && m->received_count == 0,
         "not one RTP packet arrived");
     add(&r, "media-unknown", m->unsent, "RTP packets received that were never sent");
+    add(&r, "plays-missing", play_missing(d), "no play came to a sound");
+    add(&r, "plays-unfinished", play_unfinished(d), "plays that the time limit cut");
     add(&r, "file-unfinished", file && w->transfer_end == NS_NEVER, "the file did not arrive");
     add(&r, "file-corrupt", corrupt_files(&d->tables[RUN_RECEIVER][RECORD_FILE]),
         "the file that arrived is not the file that was sent");

@@ -125,7 +125,7 @@ static void put_cells(FILE *f, const struct plan_results *p, const json_t *plays
         json_t *w = json_object_get(json_object_get(cell, "windows"), "whole");
         json_int_t c = json_integer_value(json_object_get(cell, "cell"));
 
-        fputs("<tr><td class=\"l\">", f);
+        fputs("<tr><td class=\"l\" style=\"white-space:nowrap\">", f);
         html_text_put(f, p->cells[c].label);
         fprintf(f,
                 "</td><td>%" JSON_INTEGER_FORMAT "</td><td>%" JSON_INTEGER_FORMAT

@@ -117,9 +117,11 @@ static json_t *play_json(const struct scenario *s)
 {
     const struct play_config *p = &s->play;
 
-    return json_pack("{s:I, s:I, s:I, s:I, s:I}", "players", (json_int_t)p->players, "count",
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:o}", "players", (json_int_t)p->players, "count",
                      (json_int_t)p->count, "track_min_ns", (json_int_t)p->track_min, "track_max_ns",
-                     (json_int_t)p->track_max, "request_bytes", (json_int_t)p->request_bytes);
+                     (json_int_t)p->track_max, "request_bytes", (json_int_t)p->request_bytes,
+                     "duration_ns",
+                     s->duration == NS_NEVER ? json_null() : json_integer(s->duration));
 }
 
 static json_t *flows_json(const struct scenario *s)
