@@ -279,6 +279,7 @@ static void put(const struct flow_set *set, const struct path_flow *f,
                 const struct traffic_flow *sum, struct metric_set *out)
 {
     struct windows whole = {.at[WINDOW_WHOLE] = {true, 0, set->end}};
+    const struct window bins = {true, 0, (ns_t)set->bins * FLOW_SERIES_BIN};
     double seconds = sum->last == NS_NEVER ? NAN : ns_to_s(sum->last - sum->first);
     char name[NAME_BYTES];
 
@@ -287,7 +288,8 @@ static void put(const struct flow_set *set, const struct path_flow *f,
     metric_set_put(out, metric(name, f->name, "goodput_bps"), WINDOW_WHOLE,
                    8 * (double)sum->goodput_bytes / seconds);
     metric_set_put(out, metric(name, f->name, "sending_rate_bps"), WINDOW_WHOLE,
-                   mean_bps(f, &whole.at[WINDOW_WHOLE], offsetof(struct flow_bin, sent_bytes)));
+                   mean_bps(f, &whole.at[WINDOW_WHOLE], offsetof(struct flow_bin, sent_bytes)) *
+                       window_seconds(&bins) / seconds);
     metric_set_put(out, metric(name, f->name, "loss_ratio"), WINDOW_WHOLE,
                    ratio(sum->sent - sum->arrived, sum->sent));
     metric_set_put(out, metric(name, f->name, "reordered_ratio"), WINDOW_WHOLE,

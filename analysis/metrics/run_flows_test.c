@@ -124,7 +124,7 @@ static void test_traffic(void **state)
     check(x, "tcp.loss_ratio", 1 / 181.);
     check(x, "tcp.reordered_ratio", 0);
     check(x, "tcp.owd_ms_p50", 20);
-    check(x, "tcp.sending_rate_bps", 181 * 1040 * 8 / 10.);
+    check(x, "tcp.sending_rate_bps", 181 * 1040 * 8 / 8.97);
     check(x, "udp.loss_ratio", 0);
     check(x, "udp.step0_throughput_bps", 50 * 1500 * 8 / 5.);
     check(x, "udp.step1_sending_rate_bps", 100 * 1500 * 8 / 5.);
