@@ -10,6 +10,7 @@
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_statistics_double.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,11 +78,11 @@ static json_t *value_of(const struct plan_result_run *r, const struct agreement_
 }
 
 /* Of a cell's valid runs, in order of size; s->v has the room. */
-static void collect(struct sample *s, const struct plan_results *p, const struct agreement_row *row)
+static void collect(struct sample *s, const struct plan_results *p, size_t cell,
+                    const struct agreement_row *row)
 {
     for (size_t i = 0; i < p->run_count; i++) {
-        json_t *v =
-            p->runs[i].valid && p->runs[i].cell == row->cell ? value_of(&p->runs[i], row) : NULL;
+        json_t *v = p->runs[i].valid && p->runs[i].cell == cell ? value_of(&p->runs[i], row) : NULL;
         if (json_is_number(v)) {
             s->v[s->n++] = json_number_value(v);
         }
@@ -147,7 +148,7 @@ static int add_row(struct agreement *a, const struct agreement_row *from)
         return ERR_NOMEM;
     }
     for (int i = 0; i < 2; i++) {
-        collect(&samples[i], &a->plans[i], &row);
+        collect(&samples[i], &a->plans[i], i ? agreement_other(a, row.cell) : row.cell, &row);
         row.medians[i] = median(&samples[i]);
     }
     row.noise = noise(&samples[0], &samples[1]);
@@ -200,10 +201,39 @@ static int add_cell(struct agreement *a, size_t cell)
 
 /* ---- what must be so before anything is compared ---- */
 
+size_t agreement_other(const struct agreement *a, size_t cell)
+{
+    const struct plan_results *p = a->plans;
+
+    for (size_t c = 0; c < p[1].cell_count; c++) {
+        if (strcmp(p[0].cells[cell].label, p[1].cells[c].label) == 0) {
+            return c;
+        }
+    }
+    return SIZE_MAX;
+}
+
+/* A part of a plan may lie beside the whole, but not beside something else. */
+static int check_any_common(const struct agreement *a, struct fault *f)
+{
+    const struct plan_results *p = a->plans;
+
+    for (size_t c = 0; c < p[0].cell_count; c++) {
+        if (agreement_other(a, c) != SIZE_MAX) {
+            return 0;
+        }
+    }
+    return fault_set(f, ERR_CONFIG, "the cells differ: %.80s is none of %s", p[1].cells[0].label,
+                     p[0].dir);
+}
+
 static int check_cells(const struct agreement *a, struct fault *f)
 {
     const struct plan_results *p = a->plans;
 
+    if (a->opt->lenient) {
+        return check_any_common(a, f);
+    }
     if (p[0].cell_count != p[1].cell_count) {
         return fault_set(f, ERR_CONFIG, "%s has %zu cells, %s %zu", p[0].dir, p[0].cell_count,
                          p[1].dir, p[1].cell_count);
@@ -216,7 +246,7 @@ static int check_cells(const struct agreement *a, struct fault *f)
         for (int i = 0; i < 2; i++) {
             size_t valid = p[i].cells[c].runs - p[i].cells[c].invalid;
 
-            if (valid < a->opt->runs_min && !a->opt->lenient) {
+            if (valid < a->opt->runs_min) {
                 return fault_set(f, ERR_LIMIT, "%s: %.80s has %zu valid runs, fewer than %zu",
                                  p[i].dir, p[i].cells[c].label, valid, a->opt->runs_min);
             }

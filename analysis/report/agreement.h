@@ -23,8 +23,9 @@ struct agreement_options {
     const char *const *only; /* "metric:window", NULL terminated; NULL: all metrics */
     bool all;                /* show also metrics without a band */
     bool strict;             /* what is open counts as outside */
-    bool lenient;            /* what one of the plans has no valid run of is left out */
-    bool brief;              /* print only what is outside or open, and how much that is */
+    bool lenient; /* leave out cells and metrics that one of the plans has no valid run of, instead
+                     of refusing; runs_min does not count */
+    bool brief;   /* print only what is outside or open, and how much that is */
     bool quiet;
     FILE *html;        /* gets a section of a page; NULL: none */
     const char *junit; /* file to write as JUnit XML; NULL: none */

@@ -4,6 +4,7 @@
 #include "analysis/report/html_text.h"
 
 #include <math.h>
+#include <stdint.h>
 
 static void put_number(FILE *f, const struct catalogue_entry *e, double v)
 {
@@ -40,6 +41,7 @@ static size_t count(const struct agreement *a, size_t cell, enum agreement_verdi
 static void put_cell(const struct agreement *a, size_t cell, FILE *f)
 {
     const struct plan_results *p = a->plans;
+    size_t other = agreement_other(a, cell);
     size_t outside = count(a, cell, AGREEMENT_OUTSIDE), open = count(a, cell, AGREEMENT_OPEN);
     size_t inside = count(a, cell, AGREEMENT_INSIDE);
 
@@ -47,7 +49,7 @@ static void put_cell(const struct agreement *a, size_t cell, FILE *f)
     html_text_put(f, p[0].cells[cell].label);
     fprintf(f, ": %zu inside, %zu open, %zu outside (%zu and %zu valid runs)</summary>\n", inside,
             open, outside, p[0].cells[cell].runs - p[0].cells[cell].invalid,
-            p[1].cells[cell].runs - p[1].cells[cell].invalid);
+            p[1].cells[other].runs - p[1].cells[other].invalid);
     fputs("<div class=\"scroll\"><table><tr><th class=\"l\">metric</th><th "
           "class=\"l\">window</th><th>",
           f);
@@ -79,6 +81,8 @@ void agreement_put_html(const struct agreement *a, FILE *f)
     html_text_put(f, p[0].dir);
     fputs("</code>.</p>\n", f);
     for (size_t c = 0; c < p[0].cell_count; c++) {
-        put_cell(a, c, f);
+        if (agreement_other(a, c) != SIZE_MAX) {
+            put_cell(a, c, f);
+        }
     }
 }

@@ -34,6 +34,8 @@ struct agreement {
     size_t count, outside, open, unjudged;
 };
 
+/* The second plan's cell that has the label of a cell of the first; SIZE_MAX: none. */
+size_t agreement_other(const struct agreement *a, size_t cell);
 enum agreement_verdict agreement_judge(const struct agreement_row *r, bool strict);
 /* Writes a section of the page: a table per cell, folded away where nothing is outside or open. */
 void agreement_put_html(const struct agreement *a, FILE *f);
