@@ -51,7 +51,7 @@ static struct agent_config config(int64_t role)
 }
 
 /* A second of media through sender and receiver. */
-static int media_body(void *ctx)
+static int run_media(bool whole_call)
 {
     struct agent_config c = config(AGENT_ROLE_SENDER);
     struct agent_env env = {.seed = 1};
@@ -59,10 +59,12 @@ static int media_body(void *ctx)
     struct webrtc_media_out out;
     struct webrtc_media_tx tx;
     struct webrtc_media_rx rx = {0};
-    int rv = webrtc_media_tx_init(&tx, &c, &env, 16, 0);
+    int rv;
     size_t len;
 
-    (void)ctx;
+    c.ecn = whole_call ? AGENT_ECN_CLASSIC : AGENT_ECN_OFF;
+    c.audio_rate = whole_call ? 20000 : 0;
+    rv = webrtc_media_tx_init(&tx, &c, &env, 16, 0);
     if (rv == 0) {
         rv = webrtc_media_rx_init(&rx, &c, NULL, 1, 0);
     }
@@ -79,10 +81,23 @@ static int media_body(void *ctx)
     return rv;
 }
 
+static int media_body(void *ctx)
+{
+    (void)ctx;
+    return run_media(false);
+}
+
+static int call_body(void *ctx)
+{
+    (void)ctx;
+    return run_media(true);
+}
+
 static void test_media(void **state)
 {
     (void)state;
     check("media", media_body, false);
+    check("media, audio and ECN", call_body, false);
 }
 
 static int data_body(void *ctx)
