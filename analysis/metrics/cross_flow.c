@@ -14,8 +14,6 @@
 
 #define PORTS_MAX 128
 #define NAME_BYTES 96
-/* Traffic beside the calls goes from end to end. */
-#define ALL_SEGMENTS ((1U << FLOW_SET_SEGMENTS) - 1)
 
 /* An entry of the manifest's list. */
 struct entry {
@@ -119,6 +117,18 @@ static struct entry *entry_of(struct entries *all, const struct flow *f)
     return NULL;
 }
 
+/* Traffic beside the calls goes from end to end: over the segments that there are, as a call that
+ * crosses them all. */
+static unsigned whole_path(const struct flow_set *set)
+{
+    unsigned bits = 1;
+
+    for (size_t k = 1; k < FLOW_SET_SEGMENTS; k++) {
+        bits |= set->capacity[0][k].schedule.count ? 1U << k : 0;
+    }
+    return bits;
+}
+
 static int add_flows(struct flow_set *set, struct entries *all)
 {
     for (size_t i = 0; i < all->count; i++) {
@@ -130,7 +140,7 @@ static int add_flows(struct flow_set *set, struct entries *all)
             return ERR_NOMEM;
         }
         all->at[i].flow->backward = all->at[i].backward;
-        all->at[i].flow->segments = ALL_SEGMENTS;
+        all->at[i].flow->segments = whole_path(set);
     }
     return 0;
 }
@@ -173,7 +183,7 @@ static int spread(struct flow_set *set, struct entries *all, const struct flows 
         const struct flow *flow = &fl->flows[p->flow];
         const struct entry *e = entry_of(all, flow);
 
-        flow_set_carry(set, flow->reverse, ALL_SEGMENTS, p->received, p->ip_bytes);
+        flow_set_carry(set, flow->reverse, whole_path(set), p->received, p->ip_bytes);
         if (!e || e->backward != flow->reverse) {
             continue; /* acknowledgements */
         }

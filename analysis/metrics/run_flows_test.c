@@ -169,6 +169,9 @@ static void test_joint(void **state)
     /* no three seconds without something happening somewhere */
     assert_true(isnan(value_in(x->doc, "call2.rate_variation_ratio")));
     assert_true(isnan(value_in(x->doc, "self_fairness_1s_min_ratio")));
+    /* from 8 s to 9 s nothing happens: two packets of the call, twenty of TCP */
+    check(x, "cross_fairness_1s_min_ratio", 2 * 1060 / (20 * 1040.));
+    check(x, "cross_fairness_1s_max_ratio", 2 * 1060 / (20 * 1040.));
 }
 
 /* The certificate is of the first bottleneck; a call may cross others, or not that one. */
