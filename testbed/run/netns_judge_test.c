@@ -317,6 +317,88 @@ static void test_clock_step(void **state)
 
 #define CASE(f) cmocka_unit_test_setup(f, set_up)
 
+/* ---- several flows ---- */
+
+/* The run has a long TCP flow that was up for 10 s. */
+static struct traffic_outcome *with_tcp(struct fixture *f)
+{
+    static const struct shape_path path = {
+        .rate = 2000000, .delay = 10 * NS_PER_MS, .queue_bytes = 75000};
+    struct scenario *s = &f->run.scenario;
+    struct message m;
+
+    s->path_rate = path.rate;
+    s->path_delay = path.delay;
+    s->path_queue_time = 300 * NS_PER_MS;
+    s->duration = 10 * NS_PER_S;
+    s->back_delay = NS_NEVER;
+    s->tcp[1].control = SCENARIO_CONTROL_RENO;
+    assert_int_equal(topology_init(&f->r.topo, TOPOLOGY_WIRE, &path, &m), 0);
+    f->r.traffic_report.flows[0] = (struct traffic_outcome){
+        .connections = 1, .sent_bytes = 1000, .received_bytes = 1000, .up = 10 * NS_PER_S};
+    return &f->r.traffic_report.flows[0];
+}
+
+static void test_traffic(void **state)
+{
+    struct fixture *f = *state;
+    struct traffic_outcome *o = with_tcp(f);
+
+    o->held = 500 * NS_PER_MS; /* as much as is allowed */
+    netns_judge(&f->r);
+    assert_int_equal(f->r.manifest.invalid_count, 0);
+    o->held = 600 * NS_PER_MS;
+    expect(f, "traffic-held", 1, "tcp2: for 0.6 of 10.0 s");
+}
+
+static void test_traffic_that_broke(void **state)
+{
+    struct fixture *f = *state;
+    struct traffic_outcome *o = with_tcp(f);
+
+    o->failures = 2;
+    snprintf(o->failure, sizeof o->failure, "tcp2: at 1.0 s: no route");
+    expect(f, "traffic-failed", 2, "tcp2: at 1.0 s: no route");
+}
+
+static void test_traffic_that_never_came(void **state)
+{
+    struct fixture *f = *state;
+    struct traffic_outcome *o = with_tcp(f);
+
+    o->received_bytes = 0;
+    o->up = NS_PER_S; /* too short to tell */
+    netns_judge(&f->r);
+    assert_int_equal(f->r.manifest.invalid_count, 0);
+    o->up = 10 * NS_PER_S;
+    expect(f, "traffic-missing", 1, "tcp2: no byte arrived");
+}
+
+/* What is the matter with a further call stands in its manifest; with UDP, in the run's. */
+static void test_agents_of_others(void **state)
+{
+    struct fixture *f = *state;
+    struct netns_run *r = &f->r;
+    const struct manifest *call2 = &r->further[0].manifest;
+
+    r->call_count = 2;
+    r->pair_count = 3;
+    r->further[0].run.scenario.media = true;
+    r->further[0].manifest.duration = NS_PER_S;
+    r->sides[2] = (struct netns_side){.folder = "call2/", .name = "sender"};
+    r->sides[3] = (struct netns_side){.folder = "call2/", .name = "receiver"};
+    r->sides[4] = (struct netns_side){.name = "udp.sender"};
+    r->sides[5] = (struct netns_side){.name = "udp.receiver"};
+    r->sides[2].outcome = (struct manifest_agent){.exit_status = 1, .error = "no peer"};
+    r->sides[5].outcome = (struct manifest_agent){.exit_status = 137, .error = "killed"};
+    expect(f, "agent-exit", 1, "udp.receiver: killed");
+    assert_int_equal(call2->invalid_count, 2); /* no folder: no RTP packet either */
+    assert_string_equal(call2->invalid[0].reason, "agent-exit");
+    assert_string_equal(call2->invalid[0].detail, "sender: no peer");
+    assert_string_equal(call2->invalid[1].reason, "media-missing");
+    assert_int_equal(call2->monotonic_end_ns, r->manifest.monotonic_end_ns);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -343,6 +425,10 @@ int main(void)
         CASE(test_link_changed),
         CASE(test_a_shaper_that_counts_anew),
         CASE(test_certificate),
+        CASE(test_traffic),
+        CASE(test_traffic_that_broke),
+        CASE(test_traffic_that_never_came),
+        CASE(test_agents_of_others),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
