@@ -4,6 +4,7 @@
 
 #include "agents/base/err.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -93,7 +94,7 @@ static void test_a_further_call(void **state)
 
     (void)state;
     snprintf(path, sizeof path, "%s/call3", folder);
-    assert_int_equal(mkdir(path, 0777), 0);
+    assert_true(!mkdir(path, 0777) || errno == EEXIST); /* tests may be run again */
     put("call3/sender.counter.csv", "name,value\ndriver-late-p99-ns,150000\n");
     assert_int_equal(run_outcome_read(&o, folder), 0);
     assert_int_equal(o.driver_late_p99, 150000);
