@@ -95,6 +95,8 @@ static void test_a_further_call(void **state)
     (void)state;
     snprintf(path, sizeof path, "%s/call3", folder);
     assert_true(!mkdir(path, 0777) || errno == EEXIST); /* tests may be run again */
+    put("manifest.json", "{\"invalid\":[]}");
+    put("sender.counter.csv", "name,value\ndriver-late-p99-ns,90000\ndriver-late-max-ns,3000000\n");
     put("call3/sender.counter.csv", "name,value\ndriver-late-p99-ns,150000\n");
     assert_int_equal(run_outcome_read(&o, folder), 0);
     assert_int_equal(o.driver_late_p99, 150000);
