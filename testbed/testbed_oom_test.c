@@ -34,16 +34,17 @@ static void *copy_byte(const void *packet)
 
 static int link_body(void *ctx)
 {
+    const enum aqm_kind *kind = ctx;
     const struct link_config cfg = {.rate = 1000000,
                                     .burst_bytes = 1600,
                                     .queue_bytes = 100000,
                                     .impair = {.delay = 10 * NS_PER_MS, .duplicate = 0.5},
-                                    .copy = copy_byte};
+                                    .copy = copy_byte,
+                                    .aqm = {.kind = *kind}};
     struct link *l = NULL;
     size_t received = 0;
     int rv = link_new(&l, &cfg);
 
-    (void)ctx;
     for (int i = 0; rv == 0 && i < 300; i++) {
         void *packet = malloc(1);
         rv = packet ? link_send(l, packet, 300, 0) : ERR_NOMEM;
@@ -61,7 +62,9 @@ static int link_body(void *ctx)
 static void test_link(void **state)
 {
     (void)state;
-    check("link", link_body, NULL, 300, 0);
+    for (enum aqm_kind kind = AQM_DROP_TAIL; kind < AQM_KINDS; kind++) {
+        check(aqm_kind_name(kind), link_body, &kind, 300, 0);
+    }
 }
 
 static int capture_body(void *ctx)
