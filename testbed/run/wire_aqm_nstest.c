@@ -132,8 +132,10 @@ static void path_open(struct path *p, enum scenario_aqm aqm)
     p->r.sides[NETNS_SENDER].node = TOPOLOGY_SENDER;
     p->r.sides[NETNS_RECEIVER].node = TOPOLOGY_RECEIVER;
     must(topology_init(&p->r.topo, TOPOLOGY_WIRE, &shape, &m));
-    assert_true(netns_queue_wanted(&p->r));
-    topology_wire_shapes(&p->r.topo);
+    assert_true(netns_queue_wanted(&p->r) == (aqm != SCENARIO_AQM_DROP_TAIL));
+    if (netns_queue_wanted(&p->r)) {
+        topology_wire_shapes(&p->r.topo);
+    }
     must(chain_up(&p->r.chain, &p->r.topo, &m));
     must(netns_wire_start(&p->r));
     must(netns_warm_up(&p->r));
@@ -166,6 +168,7 @@ struct trial {
     ns_t gap;           /* the longest between two */
     ns_t first, last;   /* arrivals */
     int got, marked;
+    uint32_t backlog_max; /* packets in the kernel's shaper, as far as looked */
 };
 
 static void send_one(const struct path *p, struct trial *t, int i)
@@ -233,6 +236,15 @@ static bool receive(const struct path *p, struct trial *t)
     }
 }
 
+static void look_at_shaper(const struct path *p, struct trial *t)
+{
+    struct chain_link forward, backward;
+
+    must(chain_counters(p->r.chain, &forward, &backward, &m));
+    t->backlog_max =
+        forward.backlog_packets > t->backlog_max ? forward.backlog_packets : t->backlog_max;
+}
+
 static void exchange(const struct path *p, struct trial *t)
 {
     ns_t begin = realtime_mono(), heard = begin;
@@ -244,6 +256,9 @@ static void exchange(const struct path *p, struct trial *t)
 
         if (sent < PACKETS && realtime_mono() >= begin + sent * SPACING) {
             send_one(p, t, sent++);
+            if (sent % 16 == 0) {
+                look_at_shaper(p, t);
+            }
             heard = realtime_mono();
         } else {
             (void)ppoll(&fd, 1, &left, NULL);
@@ -393,9 +408,45 @@ static void test_the_wire_is_the_model(void **state)
     }
 }
 
+/* The same overload into the kernel's tbf: no more waits than its bytes allow, here and in the wire
+ * behind it, which holds a frame for the delay and what it is late itself; all else is dropped by
+ * the shaper, and counted. */
+static void test_tail_drop_is_bounded(void **state)
+{
+    static struct path p;
+    static struct trial t;
+    struct chain_link forward, backward;
+    const struct wire_counters *c = &p.r.wire_report.counters[WIRE_EASTWARD];
+    ns_t held;
+
+    (void)state;
+    if (missing) {
+        print_message("no namespaces here: %s\n", m.text);
+        skip();
+    }
+    memset(&t, 0, sizeof t);
+    path_open(&p, SCENARIO_AQM_DROP_TAIL);
+    exchange(&p, &t);
+    must(chain_counters(p.r.chain, &forward, &backward, &m));
+    must(netns_wire_finish(&p.r));
+    held = DELAY + p.r.wire_report.late_max;
+    print_message("%d of %d arrived, up to %u packets in the shaper, %d in the wire\n", t.got,
+                  PACKETS, t.backlog_max, (int)c->inside_max);
+    assert_in_range(t.backlog_max, 1, QUEUE_BYTES / BYTES);
+    assert_true((int64_t)c->inside_max * BYTES <=
+                rate_bytes(RATE, held) + link_burst_bytes(RATE) + 2 * BYTES);
+    assert_int_equal(c->in_frames, c->out_frames);
+    assert_int_equal(c->out_frames, t.got);
+    assert_true(forward.drops >= (uint64_t)(PACKETS - t.got) - c->kernel_drops);
+    assert_int_equal(t.marked, 0);
+    check_rate(&p.r.wire_report, &t, false);
+    path_close(&p);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_the_wire_is_the_model)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_the_wire_is_the_model),
+                                       cmocka_unit_test(test_tail_drop_is_bounded)};
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
