@@ -150,9 +150,15 @@ int tcp_sock_try(const char *congestion_control, struct message *m)
     return rc;
 }
 
+/* What no kernel says is not to overflow either. */
+static int64_t capped(uint64_t v, uint64_t times)
+{
+    return times && v > INT64_MAX / times ? INT64_MAX : (int64_t)(v * times);
+}
+
 static int64_t segments(const struct tcp_info *i, uint32_t n)
 {
-    return (int64_t)n * i->tcpi_snd_mss;
+    return capped(n, i->tcpi_snd_mss);
 }
 
 void tcp_sock_read_info(struct tcp_sock_info *out, const void *data, size_t len)
@@ -168,16 +174,15 @@ void tcp_sock_read_info(struct tcp_sock_info *out, const void *data, size_t len)
         .rtt = i.tcpi_rtt * NS_PER_US,
         .rtt_variation = i.tcpi_rttvar * NS_PER_US,
         .rtt_min = i.tcpi_min_rtt == UINT32_MAX ? 0 : i.tcpi_min_rtt * NS_PER_US,
-        .delivery_bps = (int64_t)(8 * i.tcpi_delivery_rate),
-        .pacing_bps =
-            i.tcpi_pacing_rate == UINT64_MAX ? INT64_MIN : (int64_t)(8 * i.tcpi_pacing_rate),
-        .sent_bytes = (int64_t)i.tcpi_bytes_sent,
-        .retransmitted_bytes = (int64_t)i.tcpi_bytes_retrans,
-        .acked_bytes = (int64_t)i.tcpi_bytes_acked,
+        .delivery_bps = capped(i.tcpi_delivery_rate, 8),
+        .pacing_bps = i.tcpi_pacing_rate == UINT64_MAX ? INT64_MIN : capped(i.tcpi_pacing_rate, 8),
+        .sent_bytes = capped(i.tcpi_bytes_sent, 1),
+        .retransmitted_bytes = capped(i.tcpi_bytes_retrans, 1),
+        .acked_bytes = capped(i.tcpi_bytes_acked, 1),
         .retransmits = i.tcpi_total_retrans,
-        .busy = (ns_t)i.tcpi_busy_time * NS_PER_US,
-        .receiver_limited = (ns_t)i.tcpi_rwnd_limited * NS_PER_US,
-        .sender_limited = (ns_t)i.tcpi_sndbuf_limited * NS_PER_US,
+        .busy = capped(i.tcpi_busy_time, NS_PER_US),
+        .receiver_limited = capped(i.tcpi_rwnd_limited, NS_PER_US),
+        .sender_limited = capped(i.tcpi_sndbuf_limited, NS_PER_US),
     };
 }
 
