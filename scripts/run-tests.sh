@@ -79,7 +79,7 @@ suite() {
 
 # Whether a busy host may make it fail: by what it measures, or by whom it talks to.
 is_real_time() {
-    [ "$1" = ns ] || [[ $2 =~ /(interop|io)/|/hostile_test$ ]]
+    [ "$1" = ns ] || [[ $2 =~ /(interop|io|http)/|/hostile_test$ ]]
 }
 
 # try KIND PROGRAM OUT: runs it once. Sets passed, failed, skipped, ms and, for what was wrong with the
