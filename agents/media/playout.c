@@ -23,7 +23,7 @@
 #define RTP_PLAIN_FIRST_BYTE 0x80
 
 /* A source that makes no frame for so long has paused: no freeze. */
-#define PAUSE_MIN (2 * NS_PER_S)
+#define PAUSE_MIN NS_PER_S
 #define PAUSE_FRAMES_MAX 1000
 #define PAUSE_INTERVAL_UNKNOWN NS_PER_S
 

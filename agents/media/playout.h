@@ -13,7 +13,7 @@
  * A freeze is an interval between two played frames of at least max(3 x mean, mean + 150 ms), the
  * mean being that of up to 30 intervals with this one and at least 5: the rule of freezeCount in
  * WebRTC's getStats, as libwebrtc has it. Its length is the whole interval and its time the end of
- * it. An interval in which the source itself made no frame for 2 s is a pause, not a freeze. A
+ * it. An interval in which the source itself made no frame for 1 s is a pause, not a freeze. A
  * stall that lasts until playout_finish counts up to the last frame of which at least a packet
  * came.
  *
