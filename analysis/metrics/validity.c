@@ -2,6 +2,7 @@
 #include "analysis/metrics/validity.h"
 
 #include "analysis/metrics/play.h"
+#include "analysis/metrics/shortfall.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -102,6 +103,8 @@ json_t *validity_reasons(const struct run_data *d, const struct media *m, const 
     check_trace(&r, &d->reverse, run_info_duplicates(&d->info));
     check_numbers(&r, &d->sent);
     check_numbers(&r, &d->received);
+    add(&r, "rate-short", shortfall_seconds(d),
+        "seconds in which packets waited and the bottleneck carried less than 98 % of its rate");
     add(&r, "clock-step", run_info_clock_stepped(&d->info),
         "the wall clock, which stamps the captures, was stepped during the run");
     add(&r, "media-missing", d->info.has_media && m->received_count == 0,
