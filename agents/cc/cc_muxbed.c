@@ -2,7 +2,7 @@
 /* Rate control for a connection whose data can always fill the pipe and whose media must not wait.
  * It measures the capacity instead of searching for its limit: as long as packets wait on the path,
  * they arrive at its rate. What remains to be controlled is how many wait: a few milliseconds'
- * worth, which is enough to keep the link busy and to see that it is. README.md has the page. */
+ * worth, which is enough to keep the link busy and to see that it is. muxbed.md has the page. */
 #include "agents/cc/cc.h"
 #include "agents/cc/cc_private.h"
 #include "agents/cc/ce_response.h"
