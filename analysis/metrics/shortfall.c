@@ -6,7 +6,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* Nothing but a rate, a tail-drop queue and a fixed delay, for this call alone. */
+/* Nothing but one rate, a tail-drop queue and a fixed delay, for this call alone. */
 static bool arrivals_tell(const struct run_data *d)
 {
     const json_t *path = json_object_get(d->info.root, "path");
@@ -16,6 +16,7 @@ static bool arrivals_tell(const struct run_data *d)
     return d->link_rate.schedule.count > 0 && !json_object_get(path, "aqm") && !d->info.testbed &&
            json_array_size(run_info_calls(&d->info)) == 0 &&
            json_array_size(run_info_traffic(&d->info)) == 0 &&
+           json_array_size(json_object_get(d->info.root, "bottlenecks")) == 0 &&
            json_number_value(json_object_get(loss, "mean")) == 0 &&
            json_integer_value(json_object_get(behind, "jitter_ns")) == 0 &&
            !json_object_get(behind, "event") && !run_info_duplicates(&d->info);

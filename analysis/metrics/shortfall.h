@@ -19,8 +19,8 @@
 /* Seconds in which every packet of the forward direction found another before it and the Ethernet
  * bytes that arrived were less than the rate by more than SHORTFALL_MAX_RATIO. Seconds in which the
  * rate changes are not looked at. 0 as well where arrivals do not tell: other flows on the path,
- * losses, jitter or copies behind the bottleneck, a discipline that reorders, a rate that is not
- * known. */
+ * further bottlenecks in line, losses, jitter or copies behind the bottleneck, a discipline that
+ * reorders, a rate that is not known. */
 uint64_t shortfall_seconds(const struct run_data *d);
 
 #endif

@@ -101,6 +101,7 @@ static void test_where_arrivals_do_not_tell(void **state)
     static const char *const others[] = {
         "{\"path\": {}, \"calls\": [\"call2\"]}",
         "{\"path\": {}, \"traffic\": [{\"name\": \"tcp\"}]}",
+        "{\"path\": {}, \"bottlenecks\": [{\"rate_bps\": 2500000}]}",
         "{\"path\": {\"aqm\": {\"kind\": \"codel\"}}}",
         "{\"path\": {\"impairments\": {\"forward\": {\"loss\": {\"mean\": 0.05}}}}}",
         "{\"path\": {\"impairments\": {\"forward\": {\"jitter_ns\": 5000000}}}}",

@@ -177,6 +177,19 @@ static json_t *place_json(const struct scenario *s, size_t n)
                      source_json(s));
 }
 
+/* Adds to o, which is taken and may be NULL, what place call n has. */
+static json_t *with_place(json_t *o, const struct scenario *s, size_t n)
+{
+    json_t *place = place_json(s, n);
+
+    if (!o || !place || json_object_update(o, place)) {
+        json_decref(o);
+        o = NULL;
+    }
+    json_decref(place);
+    return o;
+}
+
 /* The bottlenecks behind the first. */
 static json_t *bottlenecks_json(const struct scenario *s)
 {
@@ -200,24 +213,31 @@ static json_t *back_rates_json(const struct scenario *s)
     return rates_json(&back);
 }
 
+/* One call tells of its place only where it is not the usual one. */
+static json_t *alone_json(const struct scenario *s)
+{
+    if (scenario_segment_count(s) > 1) {
+        json_t *o = json_pack("{s:o}", "bottlenecks", bottlenecks_json(s));
+
+        return with_place(o, s, 0);
+    }
+    if (scenario_call_extra_delay(s, 0) > 0) {
+        return place_json(s, 0);
+    }
+    return scenario_rate_varies(s) ? json_pack("{s:o}", "source", source_json(s)) : json_object();
+}
+
 json_t *manifest_others(const struct scenario *s, bool kernel)
 {
-    json_t *o, *place;
+    json_t *o;
 
     if (!scenario_has_others(s)) {
-        return scenario_rate_varies(s) ? json_pack("{s:o}", "source", source_json(s))
-                                       : json_object();
+        return alone_json(s);
     }
     o = json_pack("{s:o, s:o, s:o, s:o}", "calls", calls_json(s), "traffic",
                   traffic_json(s, kernel), "back_rates", back_rates_json(s), "bottlenecks",
                   bottlenecks_json(s));
-    place = place_json(s, 0);
-    if (!o || !place || json_object_update(o, place)) {
-        json_decref(o);
-        o = NULL;
-    }
-    json_decref(place);
-    return o;
+    return with_place(o, s, 0);
 }
 
 json_t *manifest_call(const struct scenario *s, size_t n)
@@ -227,12 +247,6 @@ json_t *manifest_call(const struct scenario *s, size_t n)
                           direction_name(scenario_call_direction(s, n)), "testbed", "..",
                           "captures", "sender", forward ? "../sender.pcap" : "../receiver.pcap",
                           "receiver", forward ? "../receiver.pcap" : "../sender.pcap");
-    json_t *place = place_json(s, n);
 
-    if (!o || !place || json_object_update(o, place)) {
-        json_decref(o);
-        o = NULL;
-    }
-    json_decref(place);
-    return o;
+    return with_place(o, s, n);
 }

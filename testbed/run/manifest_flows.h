@@ -9,10 +9,9 @@
 #include <jansson.h>
 
 /* What the run's own manifest says beside the first call: {"calls": ["call2", ...], "traffic":
- * [...], "back_rates": [...], "bottlenecks": [...]} and what place the first call has; without any
- * of it only the source, and that only where the rate changes. kernel: whether its TCP is the
- * kernel's.
- */
+ * [...], "back_rates": [...], "bottlenecks": [...]} and what place the first call has. Of one call
+ * alone only the bottlenecks behind the first and that place, where there are any or it has a delay
+ * of its own; else its source where the rate changes. kernel: whether its TCP is the kernel's. */
 json_t *manifest_others(const struct scenario *s, bool kernel);
 /* What the manifest of call n (from 1) says of its place: {"direction": ..., "testbed": "..",
  * "captures": {...}, "priority": ..., "extra_delay_ns": ..., "segments": {...}, "source": {...}}.

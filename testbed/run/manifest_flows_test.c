@@ -112,12 +112,39 @@ static void test_call_alone(void **state)
     json_decref(o);
 }
 
+/* ... and of its place where that is not the usual one. */
+static void test_call_alone_elsewhere(void **state)
+{
+    struct scenario s = scenario_default();
+    json_t *o, *one;
+
+    (void)state;
+    s.media = true;
+    s.segments[0] = (struct scenario_segment){.rate = 2000000, .delay = 7 * NS_PER_MS};
+    o = manifest_others(&s, false);
+    assert_null(json_object_get(o, "calls"));
+    assert_null(json_object_get(o, "traffic"));
+    assert_int_equal(json_array_size(json_object_get(o, "bottlenecks")), 1);
+    one = json_array_get(json_object_get(o, "bottlenecks"), 0);
+    assert_true(number(one, "rate_bps") == 2000000 && number(one, "delay_ns") == 7 * NS_PER_MS);
+    one = json_object_get(o, "segments");
+    assert_true(number(one, "first") == 0 && number(one, "last") == 1);
+    json_decref(o);
+    s.segments[0].rate = NS_NEVER;
+    s.extra_delay = 3 * NS_PER_MS;
+    o = manifest_others(&s, false);
+    assert_int_equal(number(o, "extra_delay_ns"), 3 * NS_PER_MS);
+    assert_null(json_object_get(o, "bottlenecks"));
+    json_decref(o);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_run),
         cmocka_unit_test(test_call),
         cmocka_unit_test(test_call_alone),
+        cmocka_unit_test(test_call_alone_elsewhere),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
