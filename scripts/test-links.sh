@@ -5,7 +5,7 @@
 #
 # Do the kinds of link agree? Every scenario of scenarios/links in virtual time and in real
 # namespaces, and what `analyze agree` makes of the medians: a table per scenario and link, JUnit
-# XML beside the results. Real time: some ten minutes on a host that has nothing else to do. DIR
+# XML beside the results. Real time: some minutes on a host that has nothing else to do. DIR
 # holds the programs (build).
 #
 #   LINKS_RUNS=5              valid repetitions that are compared
@@ -28,13 +28,18 @@ out=${LINKS_OUT:-$(mktemp -d "${TMPDIR:-/tmp}/muxbed-links.XXXXXX")}
 export MUXBED_ROOT=$PWD
 ATTEMPTS=2
 
+# jobs LINK: as many at once as stay on time; a kernel of its own has one processor.
+jobs() {
+    [ "$1" = wire ] && echo auto || echo 1
+}
+
 # run LINK SCENARIO FOLDER REPETITIONS OPTION...: one set of repetitions; its status.
 run() {
     local through=() link=$1 scenario=$2 folder=$3 repetitions=$4
     shift 4
     [ "$link" != netem ] || read -ra through <<<"${LINKS_NETEM:-}"
     "${through[@]}" "$programs/muxbed" run "$scenario" --link "$link" --runs "$repetitions" \
-        --jobs 1 --out "$folder" --quiet --keep records --junit "$folder.runs.xml" "$@"
+        --jobs "$(jobs "$link")" --out "$folder" --quiet --keep records --junit "$folder.runs.xml" "$@"
 }
 
 # works LINK: whether this host, or what LINKS_NETEM names, has it; says why not.
