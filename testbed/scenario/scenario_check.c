@@ -93,6 +93,28 @@ static void check_queue(const struct scenario *s, scenario_check_report *report,
     }
 }
 
+static void check_pause(const struct scenario *s, scenario_check_report *report, void *ctx)
+{
+    ns_t begin = ns_max(s->start, s->media_start), end = ns_min(s->media_stop, s->duration);
+
+    if (s->media_pause == NS_NEVER) {
+        if (s->media_resume != NS_NEVER)
+            report(ctx, "media.resume", "media.pause",
+                   "media.resume is given without a pause; allowed: after media.pause");
+        return;
+    }
+    if (s->media_resume <= s->media_pause)
+        report(ctx, "media.resume", "media.pause",
+               "media.resume is not after media.pause; allowed: a later time, or never");
+    if (s->media_pause < begin)
+        report(ctx, "media.pause", begin == s->media_start ? "media.start" : "start",
+               "media.pause is not while the call is on; allowed: a time after its start");
+    else if (s->media_pause >= end)
+        report(ctx, "media.pause", end == s->duration ? "duration" : "media.stop",
+               "media.pause is not while the call is on; allowed: a time before its stop and the "
+               "end of the run");
+}
+
 static void check_media(const struct scenario *s, scenario_check_report *report, void *ctx)
 {
     if (s->media_min_rate > s->media_max_rate)
@@ -116,6 +138,11 @@ static void check_media(const struct scenario *s, scenario_check_report *report,
                "file");
     if (s->media_start >= s->duration)
         report(ctx, "media.start", "duration", "media.start is not before the end of the run");
+    if (s->media_stop > s->media_start && s->media_stop <= s->start)
+        report(ctx, "media.stop", "start",
+               "media.stop is not after start, before which the call's agents are not there; "
+               "allowed: a later time, or never");
+    check_pause(s, report, ctx);
 }
 
 static void check_audio(const struct scenario *s, scenario_check_report *report, void *ctx)
@@ -139,9 +166,6 @@ static void check_audio(const struct scenario *s, scenario_check_report *report,
 
 static void check_call(const struct scenario *s, scenario_check_report *report, void *ctx)
 {
-    if (s->media && s->media_resume != NS_NEVER && s->media_resume <= s->media_pause)
-        report(ctx, "media.resume", "media.pause",
-               "media.resume is not after media.pause; allowed: a later time, or never");
     if (s->priority != 1 && s->preset != AGENT_PRESET_LIBWEBRTC)
         report(ctx, "priority", "preset",
                "priority is a weight of preset libwebrtc; allowed with other presets: 1");
@@ -280,7 +304,7 @@ void scenario_check(const struct scenario *s, scenario_check_report *report, voi
     if (!s->media && !data)
         report(ctx, "flows", NULL,
                "there is no flow; allowed: one of kind media, one of kind data, or both");
-    else if (s->duration == NS_NEVER && !file)
+    else if (s->duration == NS_NEVER && !file && !scenario_has_others(s))
         report(ctx, "duration", "data.size",
                "duration is missing: only a file ends a run by itself; allowed: a time");
 }

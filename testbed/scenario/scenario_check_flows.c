@@ -68,15 +68,38 @@ static void check_crossing(const struct scenario *s, int64_t crosses, const char
     to->report(to->ctx, key, other, message);
 }
 
-static void check_pause(const struct scenario_call *c, const struct sink *to)
+static void check_pause(const struct scenario *s, const struct scenario_call *c,
+                        const struct sink *to)
 {
+    ns_t end = ns_min(c->stop, s->duration);
+
     if (c->pause == NS_NEVER && c->resume != NS_NEVER)
         report(to, "resume", ".pause", "is given without a pause; allowed: after a pause");
     else if (c->pause != NS_NEVER && c->resume <= c->pause)
         report(to, "resume", ".pause", "is not after the pause; allowed: a later time, or never");
-    if (c->pause != NS_NEVER && (c->pause < c->start || c->pause >= c->stop))
-        report(to, "pause", c->pause < c->start ? ".start" : ".stop",
-               "is not while the call is on; allowed: between its start and stop");
+    if (c->pause != NS_NEVER && (c->pause < c->start || c->pause >= end))
+        report(to, "pause",
+               c->pause < c->start   ? ".start"
+               : c->pause >= c->stop ? ".stop"
+                                     : "duration",
+               "is not while the call is on; allowed: between its start and stop, before the end "
+               "of the run");
+}
+
+/* What the first call's rate control makes possible, and this one's does not. */
+static void check_control(const struct scenario *s, const struct scenario_call *c,
+                          const struct scenario *of, const struct sink *to)
+{
+    bool library = of->preset == AGENT_PRESET_RENO || of->preset == AGENT_PRESET_CUBIC ||
+                   of->preset == AGENT_PRESET_BBR;
+
+    if (c->priority != 1 && of->preset != AGENT_PRESET_LIBWEBRTC)
+        report(to, "priority", ".preset",
+               "is a weight of preset libwebrtc; allowed with other presets: 1");
+    if (of->ecn == AGENT_ECN_L4S && library && of->preset != s->preset)
+        report(to, "preset", "ecn",
+               "answers no marks by their share (RFC 9331), as ecn l4s needs it; allowed: "
+               "libwebrtc, prototype, muxbed");
 }
 
 static void check_call(const struct scenario *s, size_t n, const struct sink *to)
@@ -92,7 +115,8 @@ static void check_call(const struct scenario *s, size_t n, const struct sink *to
         return;
     }
     check_times(s, c->start, c->stop, to);
-    check_pause(c, to);
+    check_pause(s, c, to);
+    check_control(s, c, &of, to);
     snprintf(key, sizeof(key), "%s.segments", to->group);
     check_crossing(s, c->segments, key, to);
     if (of.stack == AGENT_STACK_WEBRTC && of.preset != AGENT_PRESET_LIBWEBRTC &&

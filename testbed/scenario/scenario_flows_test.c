@@ -53,9 +53,9 @@ static void test_calls(void **state)
                           "priority: 2\n"
                           "path2: {rate: 8mbit, delay: 20ms}\n"
                           "steps: [{at: 5s, share: 0.2}]\n"
-                          "call2: {start: 20s, stop: 50s, pause: 30s, resume: 40s}\n"
+                          "call2: {start: 20s, stop: 50s, pause: 30s, resume: 40s, priority: 3}\n"
                           "call4: {start: 10s, stack: webrtc, preset: prototype, direction: "
-                          "backward, segments: second, extra-delay: 15ms, priority: 3}\n",
+                          "backward, segments: second, extra-delay: 15ms}\n",
                           NULL);
     const struct scenario *s = &p->base;
     struct scenario second = scenario_of_call(s, 1), fourth = scenario_of_call(s, 3);
@@ -74,13 +74,13 @@ static void test_calls(void **state)
     assert_int_equal(second.media_resume, 40 * S);
     assert_int_equal(second.media_max_rate, 1500000);
     assert_int_equal(second.stack, AGENT_STACK_QUIC);
-    assert_int_equal(second.priority, 1);
+    assert_int_equal(second.priority, 3);
     assert_int_equal(second.data, AGENT_DATA_NONE);
     assert_int_equal(second.step_count, 0);
     assert_int_equal(fourth.stack, AGENT_STACK_WEBRTC);
     assert_int_equal(fourth.preset, AGENT_PRESET_PROTOTYPE);
     assert_int_equal(fourth.media_pause, NS_NEVER);
-    assert_int_equal(fourth.priority, 3);
+    assert_int_equal(fourth.priority, 1);
     assert_int_equal(scenario_call_direction(s, 3), SCENARIO_BACKWARD);
     assert_int_equal(scenario_call_direction(s, 0), SCENARIO_FORWARD);
     assert_int_equal(scenario_call_extra_delay(s, 0), 7 * MS);
@@ -210,7 +210,12 @@ static const struct {
     {CALL "call3: {start: 5s, resume: 9s}\n", "f:3:28: call3.resume is given without a pause"},
     {CALL "call3: {start: 5s, pause: 9s, resume: 9s}\n", "f:3:39: call3.resume is not after the "},
     {CALL "call3: {start: 5s, pause: 4s}\n", "f:3:27: call3.pause is not while the call is on"},
+    {CALL "call3: {start: 5s, pause: 60s}\n", "f:3:27: call3.pause is not while the call is on"},
     {CALL "call2: {start: 5s, stack: webrtc, preset: bbr}\n", "call2.preset is one for both"},
+    {CALL "call2: {start: 5s, preset: cubic, priority: 2}\n",
+     "f:3:45: call2.priority is a weight of preset libwebrtc; allowed with other presets: 1"},
+    {CALL "ecn: l4s\ncall2: {start: 5s, preset: cubic}\n",
+     "f:4:28: call2.preset answers no marks by their share"},
     {CALL "call2: {start: 5s, priority: 17}\n",
      "call2.priority: \"17\" is out of range; allowed: "},
     {CALL "call6: {start: 5s}\n", "f:3:1: unknown key \"call6\", did you mean \"call"},
@@ -236,6 +241,10 @@ static const struct {
      "f:3:15: udp.rate: the last step is not before the end of the run"},
     {CALL "udp: {rate: {trace: a}}\n", "udp.rate is a file, which only a link's rate can be"},
     {CALL "start: 60s\n", "f:3:8: start is not before the end of the run"},
+    {"flows: [{kind: media, stop: 5s}]\nduration: 9s\nstart: 5s\n",
+     "f:1:29: media.stop is not after start, before which"},
+    {CALL "audio: {interval: 40ms}\n",
+     "f:3:19: audio.interval: there is no such flow of audio; audio.rate makes one"},
     {CALL "udp: {packet-size: 100B}\n", "udp.packet-size: there is no such UDP flow; udp.rate mak"},
     {"path: {back: {rate: 0bit}}\n" CALL, "f:1:21: path.back.rate: \"0bit\" is out of range"},
     {"path: {back: {rate: [[0s, 1mbit], [61s, 2mbit]]}}\n" CALL, "path.back.rate: the last step"},

@@ -5,16 +5,16 @@
 
 #include <stdio.h>
 
-enum kind { CALL, TCP, SHORT_TCP, UDP, SEGMENT };
+enum kind { CALL, TCP, SHORT_TCP, UDP, SEGMENT, AUDIO };
 
 static const char *const nouns[] = {
     [CALL] = "further call",          [TCP] = "TCP flow",
     [SHORT_TCP] = "short TCP flow",   [UDP] = "UDP flow",
-    [SEGMENT] = "further bottleneck",
+    [SEGMENT] = "further bottleneck", [AUDIO] = "flow of audio",
 };
 static const char *const makers[] = {
     [CALL] = "start", [TCP] = "congestion-control", [SHORT_TCP] = "flows",
-    [UDP] = "rate",   [SEGMENT] = "rate",
+    [UDP] = "rate",   [SEGMENT] = "rate",           [AUDIO] = "rate",
 };
 
 static const struct part {
@@ -34,6 +34,7 @@ static const struct part {
     {"short-tcp", SHORT_TCP, 0},
     {"udp", UDP, SCENARIO_FORWARD},
     {"udp-back", UDP, SCENARIO_BACKWARD},
+    {"audio", AUDIO, 0},
 };
 
 #define PARTS (sizeof(parts) / sizeof(parts[0]))
@@ -81,6 +82,7 @@ bool scenario_part_there(const struct scenario *s, size_t part)
     case TCP: return s->tcp[p->n].control != SCENARIO_CONTROL_NONE;
     case SHORT_TCP: return s->short_tcp.flows > 0;
     case UDP: return scenario_udp_there(&s->udp[p->n]);
+    case AUDIO: return s->audio_rate != NS_NEVER && s->audio_rate > 0;
     case SEGMENT: return scenario_segment_there(&s->segments[p->n]);
     }
     return false;

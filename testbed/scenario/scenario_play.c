@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a scenario of music players must be, and an event on its path. */
 #include "testbed/scenario/scenario_check.h"
+#include "testbed/scenario/scenario_keys.h"
+
+#include <stdio.h>
+#include <string.h>
 
 static void check_event(const struct scenario *s, scenario_check_report *report, void *ctx)
 {
@@ -14,8 +18,8 @@ static void check_event(const struct scenario *s, scenario_check_report *report,
     if (s->path_event_stop <= s->path_event_start)
         report(ctx, "path.event.stop", "path.event.start",
                "path.event.stop is not after path.event.start; allowed: a later time, or never");
-    if (s->path_event_start >= s->duration)
-        report(ctx, "path.event.start", "duration",
+    if (s->path_event_start >= (s->duration == NS_NEVER ? s->time_limit : s->duration))
+        report(ctx, "path.event.start", s->duration == NS_NEVER ? "time-limit" : "duration",
                "path.event.start is not before the end of the run");
 }
 
@@ -32,6 +36,44 @@ static void check_buffers(const struct play_config *p, scenario_check_report *re
         report(ctx, "play.ahead", "play.resume-buffer",
                "play.ahead is below play.resume-buffer: the player would wait for what it does "
                "not ask for; allowed: at least play.resume-buffer");
+}
+
+/* Keys of a group, or one key, that this stack does nothing with. */
+struct useless {
+    const char *group, *name;
+};
+
+/* Reports those of them that are not as they are by default. */
+static void check_useless(const struct scenario *s, const struct useless *u, const char *rest,
+                          scenario_check_report *report, void *ctx)
+{
+    const struct scenario defaults = scenario_default();
+
+    for (size_t i = 0; i < scenario_key_count(); i++) {
+        const struct scenario_key *k = scenario_key_at(i);
+        char message[240];
+
+        if (u->group ? !scenario_key_in_group(k, u->group) : strcmp(k->name, u->name) != 0)
+            continue;
+        if (scenario_key_equal(s, &defaults, k))
+            continue;
+        snprintf(message, sizeof(message), "%s %s", k->name, rest);
+        report(ctx, k->name, "stack", message);
+    }
+}
+
+/* Of a call's keys those that make nothing of players. */
+static void check_of_calls(const struct scenario *s, scenario_check_report *report, void *ctx)
+{
+    static const struct useless of_calls[] = {
+        {.name = "share"},        {.name = "pacing"},    {.name = "linger"},
+        {.name = "quic.mapping"}, {.name = "quic.rtcp"}, {.group = "webrtc"},
+    };
+
+    for (size_t i = 0; i < sizeof(of_calls) / sizeof(of_calls[0]); i++)
+        check_useless(s, &of_calls[i],
+                      "has no effect on music players; allowed with stacks quic and webrtc", report,
+                      ctx);
 }
 
 double scenario_play_bytes(const struct scenario *s)
@@ -54,9 +96,15 @@ double scenario_play_bytes(const struct scenario *s)
 void scenario_check_play(const struct scenario *s, bool flows, scenario_check_report *report,
                          void *ctx)
 {
+    static const struct useless of_play = {.group = "play"};
+
     check_event(s, report, ctx);
-    if (!scenario_is_play(s))
+    if (!scenario_is_play(s)) {
+        check_useless(s, &of_play, "is of music players; allowed with stacks play-quic, play-http",
+                      report, ctx);
         return;
+    }
+    check_of_calls(s, report, ctx);
     check_buffers(&s->play, report, ctx);
     if (s->play_tls && s->stack != AGENT_STACK_PLAY_HTTP)
         report(ctx, "play.tls", "stack",

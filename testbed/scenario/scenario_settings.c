@@ -250,7 +250,9 @@ int scenario_settings_apply(const struct scenario_file *f, struct scenario *s,
     const struct scenario_setting *setting = find(f, s->setting);
 
     *chosen = setting;
-    if (!setting && f->setting_count > 0 && strcmp(s->setting, SCENARIO_SETTING_NONE) != 0)
+    /* The file of a run names the setting it was made from, and has none itself. */
+    if (!setting && strcmp(s->setting, SCENARIO_SETTING_NONE) != 0 &&
+        (f->setting_count > 0 || f->keys[scenario_key_index(setting_key())].at.option))
         return refuse(f, s->setting, message, len);
     for (size_t i = 0; setting && i < setting->count; i++) {
         const struct scenario_key *k = setting->items[i].key;

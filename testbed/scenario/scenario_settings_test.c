@@ -174,6 +174,7 @@ static void test_refusals(void **state)
          "f:3:23: settings: share varies in the grid; allowed: in one of the two\n"},
         {MEDIA "settings: {alone: {}}\ngrid: {setting: [alne]}\n", NULL,
          "f:4:18: setting: \"alne\" is unknown, did you mean \"alone\"?; allowed: alone, none\n"},
+        {MEDIA, "setting=x", "--set setting=x: setting: \"x\" is unknown; allowed: none\n"},
         {MEDIA "settings: {alone: {}}\n", "setting=x",
          "--set setting=x: setting: \"x\" is unknown; allowed: alone, none\n"},
         {MEDIA "grid: {setting: [a, b]}\n", NULL,

@@ -253,7 +253,11 @@ static void make_possible(struct scenario *s)
 {
     s->preset = AGENT_PRESET_PROTOTYPE; /* of those that both stacks have */
     s->priority = 1;
+    for (size_t i = 0; i < SCENARIO_CALLS_MAX; i++)
+        s->calls[i].priority = 1;
     s->exec_sender[0] = s->exec_receiver[0] = '\0';
+    s->play = scenario_default().play;
+    s->play_tls = AGENT_OFF;
     for (size_t i = 0; i < AGENT_CHANNELS_MAX; i++)
         *(i % 2 ? &s->channels[i].lifetime : &s->channels[i].retransmits) = NS_NEVER;
 }
@@ -306,6 +310,7 @@ static void set_part(struct scenario *s, const struct scenario_key *k)
         {"call3.pause", "2s"},
         {"call4.pause", "2s"},
         {"call5.pause", "2s"},
+        {"audio.rate", "20kbit"},
         {"tcp2.congestion-control", "bbr"},
         {"tcp3.congestion-control", "bbr"},
     };
@@ -366,6 +371,12 @@ static void test_single_keys_round_trip(void **state)
             s.stack = SCENARIO_STACK_EXEC;
             strcpy(s.exec_sender, "a");
             strcpy(s.exec_receiver, "b");
+        }
+        if (scenario_key_in_group(k, "play")) { /* and here players */
+            s = scenario_default();
+            s.stack = AGENT_STACK_PLAY_HTTP;
+            s.preset = AGENT_PRESET_CUBIC;
+            s.play.track_min = NS_PER_S;
         }
         scenario_key_set(&s, scenario_key_find("duration"), "100s", message, sizeof(message));
         if (!strncmp(k->name, "path.loss-", 10)) { /* neither model would lose anything */
