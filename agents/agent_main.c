@@ -26,7 +26,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FILE_BUFFER_BYTES (256 * 1024)
+#define QLOG_BUFFER_BYTES (256 * 1024)
 #define MESSAGE_BYTES 256
 /* A real-time process that never waits for so long is a fault, and must not hold a CPU for ever. */
 #define SPIN_LIMIT_US 5000000
@@ -59,6 +59,7 @@ struct program {
     struct udp_sock *sock;
     struct record_csv *records;
     FILE *qlog, *keylog;
+    char qlog_buffer[QLOG_BUFFER_BYTES];
     int stop_fd;
     ns_t start;
 };
@@ -239,9 +240,6 @@ static int open_log(FILE **out, const char *path, const char *mode)
         complain("%s: %m", path);
         return ERR_OS;
     }
-    if (setvbuf(*out, NULL, _IOFBF, FILE_BUFFER_BYTES)) {
-        return ERR_NOMEM;
-    }
     return 0;
 }
 
@@ -270,6 +268,9 @@ static int program_open(struct program *p)
     rc = o->records_dir ? record_csv_open(&p->records, o->records_dir, role_names[o->config.role])
                         : 0;
     rc = rc ? rc : open_log(&p->qlog, o->qlog_path, "we");
+    if (p->qlog) {
+        setvbuf(p->qlog, p->qlog_buffer, _IOFBF, sizeof p->qlog_buffer);
+    }
     return rc ? rc : open_log(&p->keylog, o->keylog_path, "ae");
 }
 

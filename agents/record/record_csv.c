@@ -10,12 +10,14 @@
 
 #define NAME_MAX_BYTES 48
 #define INT_TEXT_MAX 21 /* "-9223372036854775808" and a separator */
+/* What one write takes to the disk; the C library's own buffers are of a page. */
 #define FILE_BUFFER_BYTES (64 * 1024)
 
 struct record_csv {
     struct record_sink sink;
     char *dir, *agent;
     FILE *files[RECORD_KINDS];
+    char *buffers[RECORD_KINDS]; /* theirs */
     size_t columns[RECORD_KINDS];
     int error; /* errno of the first failure, 0 for none */
 };
@@ -46,21 +48,22 @@ static FILE *open_kind(struct record_csv *c, enum record_kind kind)
 {
     const struct record_schema *s = &record_schemas[kind];
     size_t len = strlen(c->dir) + strlen(c->agent) + strlen(s->name) + sizeof "/..csv";
-    char *path = malloc(len);
+    char *path = malloc(len), *buffer = malloc(FILE_BUFFER_BYTES);
     FILE *f = NULL;
 
-    if (!path) {
-        c->error = ENOMEM;
-        return NULL;
+    if (path && buffer) {
+        snprintf(path, len, "%s/%s.%s.csv", c->dir, c->agent, s->name);
+        f = fopen(path, "we");
     }
-    snprintf(path, len, "%s/%s.%s.csv", c->dir, c->agent, s->name);
-    f = fopen(path, "we");
-    free(path);
     if (!f) {
-        c->error = errno;
+        c->error = path && buffer ? errno : ENOMEM;
+        free(path);
+        free(buffer);
         return NULL;
     }
-    setvbuf(f, NULL, _IOFBF, FILE_BUFFER_BYTES);
+    free(path);
+    setvbuf(f, buffer, _IOFBF, FILE_BUFFER_BYTES);
+    c->buffers[kind] = buffer;
     c->columns[kind] = record_columns(kind);
     fputs(s->has_name ? "name," : "", f);
     for (size_t i = 0; i < c->columns[kind]; i++) {
@@ -127,6 +130,7 @@ int record_csv_close(struct record_csv *c)
         if (c->files[k] && fclose(c->files[k]) && !c->error) {
             c->error = errno;
         }
+        free(c->buffers[k]);
     }
     error = c->error;
     free(c->dir);

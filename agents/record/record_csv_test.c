@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -93,6 +94,30 @@ static void a_file_appears_with_its_first_row(void **state)
     assert_string_equal(text, "name,value\nsome.name,\n");
     free(text);
     assert_null(read_kind(*state, RECORD_FILE));
+}
+
+static long size_of(const char *dir, enum record_kind kind)
+{
+    char path[PATH_MAX_BYTES];
+    struct stat s;
+
+    kind_path(path, dir, kind);
+    return stat(path, &s) ? -1 : (long)s.st_size;
+}
+
+/* An agent in real time has better to do than to write a page at a time. */
+static void rows_go_out_by_the_buffer(void **state)
+{
+    struct record_csv *c = open_csv(*state);
+    int64_t rows = 0;
+    long first;
+
+    for (; (first = size_of(*state, RECORD_RTT)) <= 0 && rows < 100000; rows++) {
+        record_put(record_csv_sink(c), RECORD_RTT, rows, 1, 2);
+    }
+    assert_int_equal(first, 64 * 1024);
+    assert_int_equal(record_csv_close(c), 0);
+    assert_true(size_of(*state, RECORD_RTT) > first);
 }
 
 /* What a reader that knows nothing but the header line finds for a column of a line. */
@@ -216,6 +241,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_file_appears_with_its_first_row, setup, teardown),
+        cmocka_unit_test_setup_teardown(rows_go_out_by_the_buffer, setup, teardown),
         cmocka_unit_test_setup_teardown(every_kind_round_trips, setup, teardown),
         cmocka_unit_test_setup_teardown(a_long_name_does_not_overrun, setup, teardown),
         cmocka_unit_test_setup_teardown(a_full_disk_is_reported, setup, teardown),

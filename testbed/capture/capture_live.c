@@ -13,13 +13,13 @@
 /* The kernel hands over whole blocks and keeps parts of one for the timeout below. */
 #define BUFFER_BYTES_MIN (1024 * 1024)
 #define BLOCK_TIMEOUT_MS 50 /* the kernel hands over a part-filled block after so long */
-#define FILE_BUFFER_BYTES (1024 * 1024)
+#define FILE_BUFFER_BYTES (256 * 1024)
 #define READ_MAX 4096
 
 struct capture_live {
     pcap_t *pcap;
     pcap_dumper_t *dump;
-    char *path;
+    char *path, *file_buffer;
     size_t frame_max;
     struct capture_live_stats stats;
 };
@@ -84,14 +84,19 @@ static int open_file(struct capture_live *c, const struct capture_live_config *c
                      struct message *m)
 {
     c->path = strdup(cfg->path);
-    if (!c->path) {
+    c->file_buffer = malloc(FILE_BUFFER_BYTES);
+    if (!c->path || !c->file_buffer) {
         return message_set(m, ERR_NOMEM, "out of memory");
     }
     c->dump = pcap_dump_open(c->pcap, cfg->path);
     if (!c->dump) {
         return message_set(m, ERR_OS, "%.200s", pcap_geterr(c->pcap));
     }
-    (void)setvbuf(pcap_dump_file(c->dump), NULL, _IOFBF, FILE_BUFFER_BYTES);
+    /* the file's header is there already, and must be out before its buffer is another */
+    if (fflush(pcap_dump_file(c->dump)) ||
+        setvbuf(pcap_dump_file(c->dump), c->file_buffer, _IOFBF, FILE_BUFFER_BYTES)) {
+        return message_set(m, ERR_OS, "%.180s: %s", cfg->path, strerror(errno));
+    }
     return 0;
 }
 
@@ -183,6 +188,7 @@ int capture_live_close(struct capture_live *c, struct message *m)
         pcap_close(c->pcap);
     }
     free(c->path);
+    free(c->file_buffer);
     free(c);
     return rc;
 }

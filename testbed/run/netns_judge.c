@@ -22,7 +22,8 @@
 /* The same of players over HTTP, whose packets are the kernel's to send: they only listen. */
 #define PLAYER_LATE_MAX (10 * NS_PER_MS)
 #define DIGEST_NONE INT64_MIN
-#define EVENT_END 1 /* of a file record */
+#define EVENT_END 1     /* of a file record */
+#define EXIT_KILLED 128 /* and the signal's number (netns_agents.c) */
 
 __attribute__((format(printf, 4, 5))) static void invalid(struct manifest *m, const char *reason,
                                                           uint64_t count, const char *format, ...)
@@ -158,8 +159,10 @@ static void judge_media(struct netns_run *r, size_t call)
     const struct netns_side *receiver = &r->sides[NETNS_SIDES * call + NETNS_RECEIVER];
     struct manifest *m = netns_pair_manifest(r, call);
     const struct csv_query all = {0};
+    /* what it had not written yet has gone with it */
+    bool killed = receiver->outcome.exit_status > EXIT_KILLED;
 
-    if (s->media && s->media_start < m->duration &&
+    if (s->media && ns_max(s->media_start, s->start) < m->duration && !killed &&
         !look(r, receiver, ".rtp_received.csv", &all, NULL)) {
         invalid(m, "media-missing", 1, "the receiver got no RTP packet");
     }

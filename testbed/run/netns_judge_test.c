@@ -250,6 +250,28 @@ static void test_media_missing(void **state)
     expect(f, "media-missing", 1, "no RTP packet");
 }
 
+/* A killed one takes with it what it had not written yet: that says nothing of the path. */
+static void test_media_missing_with_its_receiver(void **state)
+{
+    struct fixture *f = *state;
+
+    write_records("receiver.rtp_received.csv", "");
+    f->r.sides[NETNS_RECEIVER].outcome =
+        (struct manifest_agent){.exit_status = 137, .error = "killed by signal 9"};
+    expect(f, "agent-exit", 1, "receiver: killed by signal 9");
+}
+
+/* The run ended before the call's time. */
+static void test_media_of_a_call_that_never_began(void **state)
+{
+    struct fixture *f = *state;
+
+    write_records("receiver.rtp_received.csv", "time_ns,seq\n");
+    f->run.scenario.start = 2 * NS_PER_S;
+    netns_judge(&f->r);
+    assert_int_equal(f->r.manifest.invalid_count, 0);
+}
+
 static void test_driver_late(void **state)
 {
     struct fixture *f = *state;
@@ -418,6 +440,8 @@ int main(void)
         CASE(test_file_unfinished),
         CASE(test_file_damaged),
         CASE(test_media_missing),
+        CASE(test_media_missing_with_its_receiver),
+        CASE(test_media_of_a_call_that_never_began),
         CASE(test_clock_step),
         CASE(test_driver_late),
         CASE(test_send_blocked),
