@@ -56,13 +56,27 @@ static void add_clicked(struct share *s, const struct table *t, size_t i)
     }
 }
 
+/* Whether the run's end cut a play: then it is its player's last. */
+static bool is_cut(const struct table *plays, int64_t player, int64_t play)
+{
+    const int64_t *whose = table_column(plays, "player"), *which = table_column(plays, "play");
+
+    for (size_t i = plays->rows; i-- > 0;) {
+        if (whose[i] == player) {
+            return which[i] == play && table_column(plays, "outcome")[i] == OUTCOME_CUT;
+        }
+    }
+    return false;
+}
+
 static void add_stutters(struct share *s, const struct run_data *d, const struct window *w)
 {
     const struct table *t = &d->tables[RUN_RECEIVER][RECORD_STUTTER];
     const int64_t *time = table_column(t, "time_ns"), *duration = table_column(t, "duration_ns");
+    const int64_t *player = table_column(t, "player"), *play = table_column(t, "play");
 
     for (size_t i = 0; i < t->rows; i++) {
-        if (time[i] >= w->start && time[i] < w->end) {
+        if (time[i] >= w->start && time[i] < w->end && !is_cut(plays_of(d), player[i], play[i])) {
             s->stutters++;
             s->stutter_time += duration[i];
         }

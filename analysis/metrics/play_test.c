@@ -29,7 +29,9 @@ static const char plays[] =
 static const char stutters[] = "time_ns,player,play,position_ns,duration_ns\n"
                                "19" S ",0,0,5" S ",1" S "\n"
                                "27" S ",0,1,5" S ",4" S "\n"
-                               "39" S ",0,1,5" S ",6" S "\n";
+                               "39" S ",0,1,5" S ",6" S "\n"
+                               /* of the play that is cut, and so of none */
+                               "55" S ",0,2,4" S ",1" S "\n";
 
 static const char fetches[] = "time_ns,player,play,request,asked_ns,first_byte_ns,bytes,reason\n"
                               "9" S ",0,0,1,1" S ",2" S ",1000000,0\n"
