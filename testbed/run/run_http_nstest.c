@@ -22,7 +22,7 @@
 #include <jansson.h>
 
 #define PORT 5000
-#define CLEAN_WITHIN (2 * NS_PER_S)
+#define CLEAN_WITHIN (10 * NS_PER_S) /* on a busy host; else it is a matter of milliseconds */
 #define MASTER "nginx: master"
 #define WORKER "nginx: worker"
 
@@ -99,6 +99,17 @@ static void expect_in(const char *name, const char *wanted)
     }
 }
 
+/* Whether a reason was among the first so many of a list. */
+static bool is_repeated(json_t *list, size_t before, const char *name)
+{
+    for (size_t i = 0; i < before; i++) {
+        if (!strcmp(json_string_value(json_object_get(json_array_get(list, i), "reason")), name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Whether the run is complete, and invalid for nothing but the reasons named (and those of a busy
  * host): wanted is a list of words, each of which must be there. */
 static void expect_reasons(const char *wanted)
@@ -120,8 +131,8 @@ static void expect_reasons(const char *wanted)
     {
         const char *name = json_string_value(json_object_get(one, "reason"));
 
-        if (strstr(wanted, name)) {
-            found++;
+        if (strstr(wanted, name)) { /* told of either side perhaps */
+            found += !is_repeated(json_object_get(manifest, "invalid"), i, name);
         } else if (!reason_is_host(name)) {
             fail_msg("invalid: %s (%s)", name, json_string_value(json_object_get(one, "detail")));
         }
