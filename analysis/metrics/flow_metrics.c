@@ -68,11 +68,12 @@ static void put_events(const struct flow_set *set, size_t flow, struct metric_se
 
     for (size_t i = 0; i < set->event_count; i++) {
         const struct flow_event *e = &set->events[i];
-        double s = convergence_all_s(set, f->backward, e->at, set->end);
+        double s;
 
         if (e->kind == FLOW_EVENT_STEP || e->flow != flow) {
             continue;
         }
+        s = convergence_all_s(set, f->backward, e->at, set->end);
         if (e->kind == FLOW_EVENT_ARRIVAL) {
             put(out, f, arrivals == 0 ? "arrival_convergence_s" : "resume_convergence_s", s);
             arrivals++;

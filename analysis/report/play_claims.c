@@ -31,7 +31,7 @@ static bool add(json_t *list, const json_t *comparison, const char *claim, const
 static void put_change(char out[DETAIL_BYTES], const struct play_pool_change *c)
 {
     if (!isfinite(c->change)) {
-        snprintf(out, DETAIL_BYTES, "no change to be had: %s is 0", "cubic");
+        snprintf(out, DETAIL_BYTES, "no change to be had: cubic is 0");
     } else if (isfinite(c->lo)) {
         snprintf(out, DETAIL_BYTES, "%+.1f %% (%+.1f to %+.1f %%)", c->change * 100, c->lo * 100,
                  c->hi * 100);

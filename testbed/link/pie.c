@@ -7,9 +7,8 @@
 
 #include <stdlib.h>
 
-#define WAIT_HIGH                                                                                  \
-    (250 * NS_PER_MS) /* the probability then grows by STEP_MAX more (section 5.5)                 \
-                       */
+/* The probability then grows by STEP_MAX more (section 5.5). */
+#define WAIT_HIGH (250 * NS_PER_MS)
 #define STEP_MAX 0.02
 #define DECAY (1.0 / 64)
 #define ACCU_LOW 0.85 /* no drop below, always one above (section 5.4) */

@@ -29,8 +29,8 @@
 #define AHEAD_BYTES_MAX (4 * 1024 * 1024)
 /* A sender that its own host holds back for more of its time than this is not what was asked. */
 #define HELD_MAX_PERCENT 5
-#define HELD_UNCERTAIN                                                                             \
-    (50 * NS_PER_MS) /* of a short time nothing can be said: the kernel's ticks */
+/* Of a short time nothing can be said: the kernel's ticks. */
+#define HELD_UNCERTAIN (50 * NS_PER_MS)
 /* Beyond a round trip through full queues a connection has had time to bring something. */
 #define FIRST_BYTE_MAX NS_PER_S
 

@@ -148,6 +148,7 @@ static int write_track(const struct origin_options *o, int64_t player, int64_t p
     int64_t bytes = play_draw(o->play, o->seed, player, play).bytes;
     uint8_t chunk[CHUNK_BYTES];
     char path[80];
+    bool failed;
     FILE *f;
 
     snprintf(path, sizeof path, "tracks/%" PRId64 "/%" PRId64, player, play);
@@ -158,10 +159,8 @@ static int write_track(const struct origin_options *o, int64_t player, int64_t p
         play_content_fill(&content, (uint64_t)at, chunk, len);
         (void)fwrite(chunk, 1, len, f);
     }
-    if (!f || fclose(f)) {
-        return complain(path);
-    }
-    return 0;
+    failed = f && ferror(f); /* full, but for the last bytes perhaps */
+    return !f || fclose(f) || failed ? complain(path) : 0;
 }
 
 static int write_tracks(const struct origin_options *o)
