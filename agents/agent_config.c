@@ -650,12 +650,14 @@ static void put_wrapped(FILE *out, const char *text)
     }
 }
 
-void agent_config_help(FILE *out)
+void agent_config_help(FILE *out, bool (*wanted)(const char *key))
 {
     for (size_t i = 0; i < KEY_COUNT_ALL; i++) {
         const struct key *k = &keys[i];
         char allowed[80];
 
+        if (wanted && !wanted(k->name))
+            continue;
         if (k->type == KEY_ENUM)
             print_words(k, allowed, sizeof(allowed));
         else if (k->type == KEY_ADDR)

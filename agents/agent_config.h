@@ -174,8 +174,8 @@ const char *agent_step_name(int64_t key);
 void agent_config_step(struct agent_config *c, const struct agent_step *step);
 /* Writes every key; agent_config_parse of the output gives *c again. */
 void agent_config_print(const struct agent_config *c, FILE *out);
-/* One line per key: name, type and unit, default, allowed, help. */
-void agent_config_help(FILE *out);
+/* One line per key that is wanted (NULL: all): name, type and unit, default, allowed, help. */
+void agent_config_help(FILE *out, bool (*wanted)(const char *key));
 
 /* When a sender's run ends: at duration or, without one, linger after its files have been delivered
  * (NS_NEVER: not yet); while files are wanted and not delivered, at time_limit at the latest. */

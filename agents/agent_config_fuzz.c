@@ -26,7 +26,7 @@ static void print_help(void)
     FILE *f = done ? NULL : fopen("/dev/null", "w");
 
     if (f) {
-        agent_config_help(f);
+        agent_config_help(f, NULL);
         fclose(f);
         done = 1;
     }

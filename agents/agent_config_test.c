@@ -339,7 +339,7 @@ static void test_help_has_every_key(void **state)
 
     (void)state;
     assert_non_null(f);
-    agent_config_help(f);
+    agent_config_help(f, NULL);
     fclose(f);
     for (size_t i = 0; i < COUNT(others); i++)
         assert_non_null(strstr(text, others[i].key));

@@ -52,11 +52,16 @@ int agent_options_read(struct agent_config *c, const char *path, struct message 
 
 char *agent_options_help(int key, const char *text, void *input)
 {
+    (void)input;
+    return agent_options_help_of(key, text, NULL);
+}
+
+char *agent_options_help_of(int key, const char *text, bool (*wanted)(const char *key))
+{
     char *out = NULL;
     size_t len;
     FILE *f;
 
-    (void)input;
     if (key != ARGP_KEY_HELP_POST_DOC || !text) {
         return (char *)(uintptr_t)text;
     }
@@ -66,7 +71,7 @@ char *agent_options_help(int key, const char *text, void *input)
     }
     fputs(text, f);
     fputs("\n\nKeys:\n", f);
-    agent_config_help(f);
+    agent_config_help(f, wanted);
     fclose(f);
     return out;
 }

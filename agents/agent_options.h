@@ -14,5 +14,7 @@ int agent_options_set(struct agent_config *c, const char *pair, struct message *
 int agent_options_read(struct agent_config *c, const char *path, struct message *m);
 /* A help_filter of argp's that puts the list of keys behind the text. */
 char *agent_options_help(int key, const char *text, void *input);
+/* The same with the keys that are wanted alone; NULL: all. */
+char *agent_options_help_of(int key, const char *text, bool (*wanted)(const char *key));
 
 #endif

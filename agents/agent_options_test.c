@@ -65,6 +65,11 @@ static void test_read(void **state)
     assert_int_equal(rmdir(dir), 0);
 }
 
+static bool is_seed(const char *key)
+{
+    return strcmp(key, "seed") == 0;
+}
+
 static void test_help(void **state)
 {
     char *text = agent_options_help(ARGP_KEY_HELP_POST_DOC, "What it does.", NULL);
@@ -72,6 +77,10 @@ static void test_help(void **state)
     (void)state;
     assert_non_null(strstr(text, "What it does."));
     assert_non_null(strstr(text, "play.request-size"));
+    free(text);
+    text = agent_options_help_of(ARGP_KEY_HELP_POST_DOC, "What it does.", is_seed);
+    assert_non_null(strstr(text, "  seed = 1\n"));
+    assert_null(strstr(text, "play."));
     free(text);
     assert_null(agent_options_help(ARGP_KEY_HELP_POST_DOC, NULL, NULL));
 }

@@ -5,6 +5,7 @@
 #include "agents/base/err.h"
 #include "agents/base/std_streams.h"
 #include "agents/http/http_players.h"
+#include "agents/http/player_options.h"
 #include "agents/io/run_start.h"
 #include "agents/record/record_csv.h"
 
@@ -20,7 +21,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define URL_BYTES 256
 /* A real-time process that never waits for so long is a fault, and must not hold a CPU for ever. */
 #define SPIN_LIMIT_US 5000000
 /* A server that is gone fails a thousand requests, and one line about each is no news. */
@@ -84,7 +84,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
     switch (key) {
     case 'u': o->url = arg; return 0;
-    case 's': rc = agent_options_set(&o->config, arg, &m); break;
+    case 's':
+        if (!player_options_heeds(arg)) {
+            argp_failure(state, EXIT_USAGE, 0, "--set %s: no key of players; allowed: %s", arg,
+                         PLAYER_OPTIONS_KEYS);
+        }
+        rc = agent_options_set(&o->config, arg, &m);
+        break;
     case OPT_CONFIG: rc = agent_options_read(&o->config, arg, &m); break;
     case OPT_CA: o->ca_path = arg; return 0;
     case OPT_RECORDS: o->records_dir = arg; return 0;
@@ -98,6 +104,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     return 0;
 }
 
+static char *help(int key, const char *text, void *input)
+{
+    (void)input;
+    return agent_options_help_of(key, text, player_options_heeds);
+}
+
 static const struct argp argp = {
     .options = argp_options,
     .parser = parse_option,
@@ -109,9 +121,9 @@ static const struct argp argp = {
         "Example, three listeners with five tracks each:\n\n"
         "  player --url http://192.0.2.1:5000 --set play.players=3 --set play.count=5 \\\n"
         "      --records out\n\n"
-        "Of the keys those named play.*, seed, duration and time-limit count. Times in the records "
-        "count from the start. SIGINT and SIGTERM cut what is on.",
-    .help_filter = agent_options_help,
+        "Of a file's keys those listed below count. Times in the records count from the start. "
+        "SIGINT and SIGTERM cut what is on.",
+    .help_filter = help,
 };
 
 /* The end of a run whose plays may take as long as they do is its time limit. */
@@ -195,7 +207,7 @@ int main(int argc, char **argv)
 {
     static struct program p = {.opt = {.start = {.ready_fd = -1, .start_fd = -1}}, .stop_fd = -1};
     const struct rlimit spin = {.rlim_cur = SPIN_LIMIT_US, .rlim_max = SPIN_LIMIT_US};
-    char message[MESSAGE_MAX];
+    struct message m = {""};
     int rc, closed;
 
     std_streams_open();
@@ -206,12 +218,9 @@ int main(int argc, char **argv)
     }
     p.opt.config.stack = AGENT_STACK_PLAY_HTTP;
     p.opt.config.role = AGENT_ROLE_RECEIVER;
-    if (agent_config_check(&p.opt.config, message, sizeof message)) {
-        complain("%s", message);
-        return EXIT_USAGE;
-    }
-    if (!p.opt.url || strlen(p.opt.url) > URL_BYTES / 2) {
-        complain("--url is needed, of up to %d bytes; try --help", URL_BYTES / 2);
+    if (agent_config_check(&p.opt.config, m.text, sizeof m.text) ||
+        player_options_check(p.opt.url, p.opt.ca_path, &m)) {
+        complain("%s", m.text);
         return EXIT_USAGE;
     }
     signal(SIGPIPE, SIG_IGN);

@@ -174,6 +174,12 @@ static int write_call(const char *dir, const char *call, json_t **calls, struct 
     if (rc) {
         return rc;
     }
+    if (!d.info.has_media) {
+        run_data_fini(&d);
+        return fault_set(
+            f, ERR_CONFIG,
+            "%s: there is no call and so no RTP; allowed: a run with a flow of kind media", path);
+    }
     rc = mark_frames(&marked, &d);
     rc = rc ? rc : write_end(&d, &marked, true, path);
     rc = rc ? rc : write_end(&d, &marked, false, path);

@@ -9,6 +9,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -92,11 +93,31 @@ static void test_no_run(void **state)
     assert_non_null(strstr(f.text, "/nowhere/manifest.json"));
 }
 
+/* Files alone, or music. */
+static void test_no_call(void **state)
+{
+    char parent[RUN_FOLDER_PATH_BYTES], run[2 * RUN_FOLDER_PATH_BYTES],
+        path[3 * RUN_FOLDER_PATH_BYTES];
+    struct fault f;
+
+    (void)state;
+    run_folder_temporary(parent);
+    many_run_write(parent, "r-1", "[]");
+    snprintf(run, sizeof run, "%s/r-1", parent);
+    many_run_manifest(run, run, json_pack("{s:{}}", "flows"));
+    assert_int_equal(rtp_log_write(run, &f), ERR_CONFIG);
+    assert_non_null(strstr(f.text, "there is no call and so no RTP"));
+    snprintf(path, sizeof path, "%s/sender.rtplog", run);
+    assert_int_equal(access(path, F_OK), -1);
+    run_folder_remove(parent);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_both_ends),
         cmocka_unit_test(test_no_run),
+        cmocka_unit_test(test_no_call),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

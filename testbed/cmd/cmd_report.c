@@ -7,6 +7,8 @@
 #include "testbed/cmd/run_state.h"
 
 #include <argp.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -68,6 +70,30 @@ static int reduce(void *ctx, const char *run_dir)
     return 0;
 }
 
+static int one_is_enough(void *ctx, const char *run_dir)
+{
+    (void)ctx;
+    (void)run_dir;
+    return 1;
+}
+
+/* Whether there is something to compare with, before anything is written. */
+static int check_beside(const struct options *o)
+{
+    char message[CMD_PATH_MAX + 200] = "", here[PATH_MAX], there[PATH_MAX];
+
+    if (plan_index_each(o->beside, one_is_enough, NULL, message, sizeof(message)) < 0) {
+        fprintf(stderr, "muxbed: --beside %s\n", message);
+        return CMD_EXIT_USAGE;
+    }
+    if (realpath(o->dir, here) && realpath(o->beside, there) && !strcmp(here, there)) {
+        fprintf(stderr, "muxbed: --beside %s: the folder itself; allowed: another one\n",
+                o->beside);
+        return CMD_EXIT_USAGE;
+    }
+    return 0;
+}
+
 static int report(const struct options *o, const struct reducing *r)
 {
     const char *argv[8] = {r->analyze, "report", o->all_figures ? "--figures=all" : "--figures=few",
@@ -118,6 +144,8 @@ int cmd_report(int argc, char **argv)
     int rv;
 
     argp_parse(&argp, argc, argv, 0, NULL, &o);
+    if (o.beside && check_beside(&o))
+        return CMD_EXIT_USAGE;
     if (cmd_analyze_path(r.analyze)) {
         fprintf(stderr, "muxbed: %s is missing; `make` builds it\n", r.analyze);
         return CMD_EXIT_HOST;

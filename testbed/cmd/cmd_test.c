@@ -67,6 +67,7 @@ static void test_exit_codes(void **state)
         {{cmd_merge, {NULL}}, 2, "", "folders of results are needed"},
         {{cmd_merge, {"a", "b"}}, 2, "", "--out DIR is needed"},
         {{cmd_merge, {"--help"}}, 0, "run-scenario merge --out results/grid", ""},
+        {{cmd_report, {"/tmp", "--beside", "/nothing"}}, 2, "", "--beside /nothing: No such file"},
         {{cmd_rtplog, {NULL}}, 2, "", "a folder of results is needed"},
         {{cmd_rtplog, {"/tmp"}}, 3, "", "analyze is missing"},
         {{cmd_clean, {"/nonexistent"}}, 2, "", "No such file"},
