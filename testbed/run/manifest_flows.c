@@ -87,12 +87,11 @@ static int append_traffic(json_t *list, const struct traffic *t)
 
 static int append_tcp(json_t *list, const struct scenario *s, bool kernel)
 {
-    static const char *const names[SCENARIO_TCP_MAX] = {"tcp", "tcp2", "tcp3"};
     const char *player = kernel ? "kernel" : "ngtcp2";
     int rc = 0;
 
     for (size_t i = 0; i < SCENARIO_TCP_MAX && !rc; i++) {
-        struct traffic t = {.name = names[i],
+        struct traffic t = {.name = scenario_tcp_name(i),
                             .kind = "tcp",
                             .control = scenario_control_name(s->tcp[i].control),
                             .played_by = player,
@@ -118,11 +117,10 @@ static int append_tcp(json_t *list, const struct scenario *s, bool kernel)
 
 static int append_udp(json_t *list, const struct scenario *s)
 {
-    static const char *const names[SCENARIO_UDP_MAX] = {"udp", "udp-back"};
     int rc = 0;
 
     for (enum scenario_direction d = 0; d < SCENARIO_UDP_MAX && !rc; d++) {
-        struct traffic t = {.name = names[d],
+        struct traffic t = {.name = scenario_udp_name(d),
                             .kind = "udp",
                             .played_by = "agent",
                             .direction = d,

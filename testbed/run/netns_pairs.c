@@ -84,8 +84,7 @@ static void add_udp(struct netns_run *r, enum scenario_direction d)
     struct netns_side *side = &r->sides[NETNS_SIDES * r->pair_count++];
 
     for (int i = 0; i < NETNS_SIDES; i++) {
-        snprintf(side[i].name, sizeof side[i].name, "%s.%s",
-                 d == SCENARIO_FORWARD ? "udp" : "udp-back", ends[i].name);
+        snprintf(side[i].name, sizeof side[i].name, "%s.%s", scenario_udp_name(d), ends[i].name);
         side[i].node = netns_host(d, i);
         side[i].config = scenario_udp_config(&r->run->scenario, d, ends[i].role);
         side[i].config.local = topology_host(&r->topo, side[i].node, scenario_udp_port(d));

@@ -95,7 +95,6 @@ static void set_times(struct traffic_flow *f, const struct scenario *s, ns_t sta
 
 static void list_flows(struct flows *f, const struct netns_run *r)
 {
-    static const char *const names[SCENARIO_TCP_MAX] = {"tcp", "tcp2", "tcp3"};
     const struct scenario *s = &r->run->scenario;
     const struct scenario_short_tcp *t = &s->short_tcp;
 
@@ -104,7 +103,7 @@ static void list_flows(struct flows *f, const struct netns_run *r)
         if (s->tcp[i].control != SCENARIO_CONTROL_NONE) {
             struct traffic_flow *flow = add(f, r, s->tcp[i].direction, scenario_tcp_port(i));
 
-            flow->name = names[i];
+            flow->name = scenario_tcp_name(i);
             flow->congestion_control = scenario_control_name(s->tcp[i].control);
             set_times(flow, s, s->tcp[i].start, s->tcp[i].stop);
         }

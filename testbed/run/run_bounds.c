@@ -28,9 +28,8 @@ static ns_t beyond(const struct scenario *s)
     }
     for (size_t i = 1; i < scenario_segment_count(s); i++) {
         const struct scenario_segment *g = &s->segments[i - 1];
-        const struct shape_path path = {
-            .rate = g->rate,
-            .queue_bytes = g->queue.bytes ? g->queue.bytes : rate_bytes(g->rate, g->queue.time)};
+        const struct shape_path path = {.rate = g->rate,
+                                        .queue_bytes = scenario_segment_queue_bytes(g)};
 
         further = ns_add(further, ns_add(shape_queue_bound(&path), g->delay));
     }

@@ -134,10 +134,9 @@ static struct agent_config tcp_config(const struct scenario *s, int64_t control,
 
 static void add_tcp(struct run_sim *w, size_t i)
 {
-    static const char *const names[SCENARIO_TCP_MAX] = {"tcp", "tcp2", "tcp3"};
     const struct scenario *s = &w->run->scenario;
     const struct scenario_tcp *t = &s->tcp[i];
-    struct run_sim_flow *f = next_flow(w, names[i]);
+    struct run_sim_flow *f = next_flow(w, scenario_tcp_name(i));
     struct agent_config c[RUN_SIM_SIDES];
 
     f->direction = (enum scenario_direction)t->direction;
@@ -172,9 +171,8 @@ static void add_short_tcp(struct run_sim *w, size_t i)
 
 static void add_udp(struct run_sim *w, enum scenario_direction d)
 {
-    static const char *const names[SCENARIO_UDP_MAX] = {"udp", "udp-back"};
     const struct scenario *s = &w->run->scenario;
-    struct run_sim_flow *f = next_flow(w, names[d]);
+    struct run_sim_flow *f = next_flow(w, scenario_udp_name(d));
     struct agent_config sender = scenario_udp_config(s, d, AGENT_ROLE_SENDER);
     struct agent_config receiver = scenario_udp_config(s, d, AGENT_ROLE_RECEIVER);
 

@@ -52,12 +52,12 @@ static int make_further(struct run_sim *w, size_t i, enum run_sim_end from)
     const struct scenario_segment *g = &w->run->scenario.segments[i - 1];
     struct run_sim_link *l = &w->links[i][from];
 
-    l->config = (struct link_config){
-        .rate = g->rate,
-        .burst_bytes = link_burst_bytes(g->rate),
-        .queue_bytes = g->queue.bytes ? g->queue.bytes : rate_bytes(g->rate, g->queue.time),
-        .aqm = run_path_aqm(&w->run->scenario, direction_from(from), (int)i),
-        .impair = {.delay = g->delay}};
+    l->config =
+        (struct link_config){.rate = g->rate,
+                             .burst_bytes = link_burst_bytes(g->rate),
+                             .queue_bytes = scenario_segment_queue_bytes(g),
+                             .aqm = run_path_aqm(&w->run->scenario, direction_from(from), (int)i),
+                             .impair = {.delay = g->delay}};
     l->config.aqm.mark = sim_mark_packet;
     return link_new(&l->link, &l->config);
 }

@@ -154,20 +154,18 @@ static void check_udp(const struct scenario *s, const struct scenario_udp *u, co
 
 static void check_traffic(const struct scenario *s, struct sink *to)
 {
-    static const char *const tcp[SCENARIO_TCP_MAX] = {"tcp", "tcp2", "tcp3"};
-
     for (size_t i = 0; i < SCENARIO_TCP_MAX; i++) {
-        to->group = tcp[i];
+        to->group = scenario_tcp_name(i);
         if (s->tcp[i].control != SCENARIO_CONTROL_NONE)
             check_times(s, s->tcp[i].start, s->tcp[i].stop, to);
     }
     to->group = "short-tcp";
     if (s->short_tcp.flows > 0)
         check_short_tcp(s, to);
-    to->group = "udp";
-    check_udp(s, &s->udp[SCENARIO_FORWARD], to);
-    to->group = "udp-back";
-    check_udp(s, &s->udp[SCENARIO_BACKWARD], to);
+    for (enum scenario_direction d = 0; d < SCENARIO_UDP_MAX; d++) {
+        to->group = scenario_udp_name(d);
+        check_udp(s, &s->udp[d], to);
+    }
 }
 
 /* ---- bottlenecks ---- */
@@ -183,7 +181,7 @@ static void check_segments(const struct scenario *s, struct sink *to)
         to->group = groups[i];
         if (!scenario_segment_there(g))
             continue;
-        int64_t bytes = g->queue.bytes ? g->queue.bytes : rate_bytes(g->rate, g->queue.time);
+        int64_t bytes = scenario_segment_queue_bytes(g);
 
         if (i >= scenario_segment_count(s) - 1)
             report(to, "rate", "path2.rate",

@@ -52,6 +52,11 @@ size_t scenario_segment_count(const struct scenario *s)
     return n;
 }
 
+int64_t scenario_segment_queue_bytes(const struct scenario_segment *g)
+{
+    return g->queue.bytes ? g->queue.bytes : rate_bytes(g->rate, g->queue.time);
+}
+
 /* ---- calls ---- */
 
 const char *scenario_call_name(size_t n)
@@ -116,6 +121,20 @@ void scenario_call_segments(const struct scenario *s, size_t n, size_t *first, s
 
     *first = crosses == SCENARIO_CROSSES_ALL ? 0 : (size_t)(crosses - SCENARIO_CROSSES_FIRST);
     *last = crosses == SCENARIO_CROSSES_ALL ? scenario_segment_count(s) - 1 : *first;
+}
+
+/* ---- cross traffic ---- */
+
+const char *scenario_tcp_name(size_t i)
+{
+    static const char *const names[SCENARIO_TCP_MAX] = {"tcp", "tcp2", "tcp3"};
+
+    return names[i];
+}
+
+const char *scenario_udp_name(enum scenario_direction d)
+{
+    return d == SCENARIO_FORWARD ? "udp" : "udp-back";
 }
 
 /* ---- ports ---- */

@@ -17,6 +17,8 @@ bool scenario_segment_there(const struct scenario_segment *g);
 bool scenario_has_others(const struct scenario *s);
 /* Bottlenecks in line, 1 to SCENARIO_SEGMENT_COUNT_MAX. */
 size_t scenario_segment_count(const struct scenario *s);
+/* What the queue of a further one holds. */
+int64_t scenario_segment_queue_bytes(const struct scenario_segment *g);
 
 /* The name of call n: "call2" for number 1; "" for the first, whose folder is the run's. */
 const char *scenario_call_name(size_t n);
@@ -36,6 +38,9 @@ void scenario_call_segments(const struct scenario *s, size_t n, size_t *first, s
 /* UDP port of call n at both ends. */
 uint16_t scenario_call_port(size_t n);
 
+/* Names of cross traffic, as keys and records have them: of long TCP flow i, of UDP. */
+const char *scenario_tcp_name(size_t i);
+const char *scenario_udp_name(enum scenario_direction d);
 /* Ports of cross traffic: of long TCP flow i, short TCP flow i (0: also the listening port of all
  * where they share one), UDP of a direction. */
 uint16_t scenario_tcp_port(size_t i);
