@@ -368,13 +368,16 @@ static void say_tally(const struct tally *t, char *detail)
             t->worst.detail);
     } else {
         if (t->failed) {
-            say(detail, "not so in %zu of %zu cells; worst", t->failed, t->judged);
+            say(detail, "not so in %zu of %zu cell%s; worst", t->failed, t->judged,
+                t->judged > 1 ? "s" : "");
         } else {
-            say(detail, "so in all %zu cells; nearest to its bound", t->judged);
+            say(detail, "so in %s%zu cell%s; nearest to its bound", t->judged > 1 ? "all " : "",
+                t->judged, t->judged > 1 ? "s" : "");
         }
         say(detail, " %s: %s", t->worst_cell, t->worst.detail);
         if (t->judged < t->total) {
-            say(detail, "; %zu cells not judged", t->total - t->judged);
+            say(detail, "; %zu cell%s not judged", t->total - t->judged,
+                t->total - t->judged > 1 ? "s" : "");
         }
     }
 }

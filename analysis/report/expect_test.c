@@ -207,8 +207,10 @@ static void test_what_cannot_be_judged(void **state)
     ok_is(x, 3, JSON_FALSE);
     detail_has(entry(x, 3), "no valid run has file_time_s");
     ok_is(x, 4, JSON_TRUE);
-    detail_has(entry(x, 4),
-               "nearest to its bound a: 21.00 s (1 run); expected at most 30.00 s; 1 ");
+    detail_has(
+        entry(x, 4),
+        "so in 1 cell; nearest to its bound a: 21.00 s (1 run); expected at most 30.00 s; 1 cell "
+        "not judged");
 }
 
 /* The ten seconds after the file share an entry of the catalogue. */

@@ -159,6 +159,7 @@ static void test_terminal(void **state)
                    "          -\n");
     contains(text, "  call2     backward quic            0.169    0.169   0.25    15.0   15.0"
                    "        8.0\n");
+    contains(text, "link use above is that of the first call alone.\n");
     for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
         assert_true(strlen(line) <= 100 || strstr(line, "report.html"));
     }

@@ -430,6 +430,39 @@ static void test_report_of_prototype(void **state)
     well_formed(x, "report.html");
 }
 
+/* Of expectations of what was left out only their number is said. */
+static void test_expectations_left_out(void **state)
+{
+    struct fixture *x = *state;
+    struct plan_results p;
+    struct fault f;
+    json_t *summary;
+    char *text = NULL;
+    size_t len;
+    FILE *out = open_memstream(&text, &len);
+
+    assert_non_null(out);
+    hand_run_write(x->dir, "a-1", "{}", "[]");
+    assert_int_equal(plan_results_load(&p, x->dir, true, &f), 0);
+    summary = summary_new(&p);
+    json_object_set_new(
+        summary, "expect",
+        json_pack("[{s:s,s:n,s:s,s:[{s:s},{s:s}]},{s:s,s:n,s:s,s:[{s:s},{s:s}]},{s:s,s:n,s:[]}]",
+                  "name", "elsewhere", "ok", "detail", "not judged in any of 2 cells", "checks",
+                  "detail", "not run", "detail", "not run", "name", "partly", "ok", "detail",
+                  "not enough", "checks", "detail", "not run", "detail", "judged only from 2",
+                  "name", "nowhere", "ok", "checks"));
+    terminal_print(out, &p, summary);
+    fclose(out);
+    assert_null(strstr(text, "elsewhere"));
+    contains(text, "partly: not enough");
+    contains(text, "1 of 3 not judged: none of their cells was run");
+    contains(text, "1 of 3 not judged: options left no cell they speak of");
+    json_decref(summary);
+    plan_results_fini(&p);
+    free(text);
+}
+
 /* A run that died at once, a path without a rate: still a report, with what there is to draw. */
 static void test_report_of_little(void **state)
 {
@@ -722,6 +755,7 @@ int main(void)
         TEST(test_outliers),
         TEST(test_summary_files),
         TEST(test_terminal_table),
+        TEST(test_expectations_left_out),
         TEST(test_report_is_whole),
         TEST(test_stacks_side_by_side),
         TEST(test_stacks_of_a_grid),

@@ -255,11 +255,28 @@ static void put_invalid(FILE *out, const struct plan_results *p)
     }
 }
 
-/* Expectations of cells that options have taken away are counted only. */
+/* Has none of the cells that an expectation speaks of been run? */
+static bool none_run(const json_t *e)
+{
+    json_t *checks = json_object_get(e, "checks"), *one;
+    size_t i;
+
+    json_array_foreach(checks, i, one)
+    {
+        const char *detail = json_string_value(json_object_get(one, "detail"));
+
+        if (!detail || strcmp(detail, "not run") != 0) {
+            return false;
+        }
+    }
+    return json_array_size(checks) > 0;
+}
+
+/* Expectations of cells that options have taken away or left out are counted only. */
 static void put_expect(FILE *out, const struct plan_results *p, const json_t *summary)
 {
     json_t *list = json_object_get(summary, "expect"), *e;
-    size_t i, without_cell = 0;
+    size_t i, without_cell = 0, left_out = 0;
 
     if (p->invalid == p->run_count && json_array_size(list) > 0) {
         fprintf(out, "%-*snone of %zu expectations can hold: no run is valid\n\n", VERDICT_WIDTH,
@@ -275,6 +292,10 @@ static void put_expect(FILE *out, const struct plan_results *p, const json_t *su
             without_cell++;
             continue;
         }
+        if (none_run(e)) {
+            left_out++;
+            continue;
+        }
         fprintf(out, "%-*s", VERDICT_WIDTH,
                 json_is_true(ok)    ? "ok"
                 : json_is_false(ok) ? "FAILED"
@@ -286,6 +307,10 @@ static void put_expect(FILE *out, const struct plan_results *p, const json_t *su
     if (without_cell > 0) {
         fprintf(out, "%-*s%zu of %zu not judged: options left no cell they speak of\n",
                 VERDICT_WIDTH, "-", without_cell, json_array_size(list));
+    }
+    if (left_out > 0) {
+        fprintf(out, "%-*s%zu of %zu not judged: none of their cells was run\n", VERDICT_WIDTH, "-",
+                left_out, json_array_size(list));
     }
     if (json_array_size(list) > 0) {
         fputc('\n', out);

@@ -118,5 +118,9 @@ void terminal_flows_print(FILE *out, const struct plan_results *p, const json_t 
         fprintf(out, "%zu more cells with several flows: report.html\n",
                 shown - TERMINAL_FLOWS_CELLS_MAX);
     }
-    fputs(shown ? "\n" : "", out);
+    if (shown > 0) {
+        fputs("Of a call, sent is all of it, arrived its video, and lost what of that never came, "
+              "even\nsent again; link use above is that of the first call alone.\n\n",
+              out);
+    }
 }
