@@ -12,7 +12,8 @@
 
 static const char *const agent_names[RUN_AGENTS] = {"sender", "receiver", "testbed"};
 
-/* What is read of each agent. needed: a valid run always has it; needs_media: if it has media. */
+/* What is read of each agent. needed: a valid run of a call always has it; needs_media: if it has
+ * media. */
 static const struct {
     enum run_agent agent;
     enum record_kind kind;
@@ -64,7 +65,8 @@ static int load_tables(struct run_data *d, const char *dir, struct fault *f)
         }
         d->truncated += cut;
         if (!t->schema && sources[i].needed && d->info.invalid_count == 0 &&
-            !run_info_is_exec(&d->info) && (d->info.has_media || !sources[i].needs_media)) {
+            !run_info_is_exec(&d->info) && !run_info_is_play(&d->info) &&
+            (d->info.has_media || !sources[i].needs_media)) {
             return fault_set(f, ERR_MALFORMED, "%s: missing, but the run says it is valid", path);
         }
     }

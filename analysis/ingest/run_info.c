@@ -216,6 +216,11 @@ bool run_info_is_exec(const struct run_info *r)
     return strcmp(r->stack, "exec") == 0 || strcmp(r->stack, "play-http") == 0;
 }
 
+bool run_info_is_play(const struct run_info *r)
+{
+    return strncmp(r->stack, "play-", strlen("play-")) == 0;
+}
+
 bool run_info_duplicates(const struct run_info *r)
 {
     json_t *path = json_object_get(r->root, "path"), *direction;

@@ -53,6 +53,8 @@ int run_info_place(char *path, size_t len, const char *dir, const char *there, c
 /* Whether its traffic was made by programs that keep no records of packets: any commands, or a web
  * server. Captures alone tell of it. */
 bool run_info_is_exec(const struct run_info *r);
+/* Whether it is one of music players, who may be cut before they ask for anything. */
+bool run_info_is_play(const struct run_info *r);
 /* Whether the path was asked to deliver packets twice. */
 bool run_info_duplicates(const struct run_info *r);
 /* Whether the wall clock was stepped during the run. */

@@ -377,6 +377,38 @@ static void test_missing_and_broken_files(void **state)
     assert_int_equal(access(path, F_OK), -1);
 }
 
+/* Players that are cut before they ask for anything leave no packets, which is told as such. */
+static void test_players_cut_at_once(void **state)
+{
+    static const char *const none[] = {"sender.packet_sent.csv", "receiver.packet_received.csv",
+                                       "sender.rtp_sent.csv", "receiver.rtp_received.csv"};
+    struct fixture *x = *state;
+    char path[4 * RUN_FOLDER_PATH_BYTES], *text;
+    struct fault f;
+    json_t *manifest;
+
+    hand_run_write(x->parent, "r-1", "{}", "[]");
+    snprintf(path, sizeof path, "%s/manifest.json", x->run);
+    manifest = json_load_file(path, 0, NULL);
+    assert_non_null(manifest);
+    json_object_set_new(manifest, "stack", json_string("play-quic"));
+    json_object_set_new(manifest, "flows",
+                        json_pack("{s:{s:i,s:i}}", "play", "players", 1, "count", 1));
+    json_dump_file(manifest, path, 0);
+    json_decref(manifest);
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        snprintf(path, sizeof path, "%s/%s", x->run, none[i]);
+        unlink(path);
+    }
+    if (reduce_run(x->run, &x->doc, &f)) {
+        fail_msg("%s", f.text);
+    }
+    text = json_dumps(json_object_get(x->doc, "invalid"), 0);
+    assert_non_null(text);
+    assert_non_null(strstr(text, "plays-missing"));
+    free(text);
+}
+
 #define AGENT_EXIT "[{\"reason\":\"agent-exit\",\"count\":1,\"detail\":\"\"}]"
 #define RECORDS_BYTES_MAX 65536
 
@@ -498,6 +530,7 @@ int main(void)
         TEST(test_reasons),
         TEST(test_empty_run),
         TEST(test_missing_and_broken_files),
+        TEST(test_players_cut_at_once),
         TEST(test_truncated_records),
         TEST(test_damaged_records_stay_an_error),
     };
