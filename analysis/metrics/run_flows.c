@@ -20,7 +20,8 @@ bool run_flows_wanted(const struct run_data *d)
 
     return !run_info_is_exec(&d->info) &&
            (json_array_size(run_info_calls(&d->info)) ||
-            json_array_size(run_info_traffic(&d->info)) || (steps > 1 && steps <= STEPS_MAX));
+            json_array_size(run_info_traffic(&d->info)) ||
+            (d->info.has_media && steps > 1 && steps <= STEPS_MAX));
 }
 
 /* ---- the path ---- */

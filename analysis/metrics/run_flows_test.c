@@ -270,6 +270,24 @@ static void test_refusals(void **state)
             "begins at 0");
 }
 
+/* A path that changes is of interest to a call alone, too, but not to data alone. */
+static void test_wanted(void **state)
+{
+    struct run_data d = {.info = {.root = json_object(), .stack = "quic"}};
+
+    (void)state;
+    d.link_rate.schedule.count = 3;
+    assert_false(run_flows_wanted(&d));
+    d.info.has_media = true;
+    assert_true(run_flows_wanted(&d));
+    d.link_rate.schedule.count = 1;
+    assert_false(run_flows_wanted(&d));
+    d.info.has_media = false;
+    json_object_set_new(d.info.root, "traffic", json_pack("[{s:s}]", "name", "tcp"));
+    assert_true(run_flows_wanted(&d));
+    json_decref(d.info.root);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -282,6 +300,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_series, setup, teardown),
         cmocka_unit_test_setup_teardown(test_invalid_call, setup, teardown),
         cmocka_unit_test_setup_teardown(test_refusals, setup, teardown),
+        cmocka_unit_test(test_wanted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,6 +27,10 @@ style(i) = sprintf("with linespoints lc rgb '%s' lw %g dt %s pt %d ps 0.7 pi %d"
 line(i, column) = sprintf(", csv using 2:(of_flow(%d, %d)) %s notitle, csv using 2:(of_flow(%d, %d)) with points lc rgb '%s' pt 7 ps 0.2 notitle", \
     i, column, style(i), i, column, colour_at(i))
 wanted(i, back) = back == 2 || flow_back[i] == back
+# Where no flow has a value there is still something to plot.
+$nothing << END
+0,0
+END
 # A second without a value breaks a line; alone between two it is a dot.
 set datafile missing '?'
 set multiplot
@@ -59,7 +63,7 @@ do for [back = 0:1] {
     set bmargin at screen panel_top(k + 1) + gap / 2
     set yrange [0:*]
     set ylabel (rates > 1 ? (back ? "backward\n(Mbit/s)" : "forward\n(Mbit/s)") : 'rate (Mbit/s)')
-    command = (back ? '$capacity_backward' : '$capacity_forward').' using 1:2 with steps lc rgb black lw 1.5 dt 2 notitle'
+    command = "$nothing using 1:2 with points ps 0 lc rgb 'white' notitle, ".(back ? '$capacity_backward' : '$capacity_forward').' using 1:2 with steps lc rgb black lw 1.5 dt 2 notitle'
     do for [i = 1:flows] { if (wanted(i, back)) { command = command.line(i, 3) } }
     eval 'plot '.command
 }
@@ -67,7 +71,7 @@ k = k + 1
 set tmargin at screen panel_top(k) - gap / 2
 set bmargin at screen panel_top(k + 1) + gap / 2
 set ylabel "one-way\ndelay (ms)"
-command = '1/0 notitle'
+command = "$nothing using 1:2 with points ps 0 lc rgb 'white' notitle"
 do for [i = 1:flows] { command = command.line(i, 4) }
 eval 'plot '.command
 k = k + 1
@@ -77,7 +81,7 @@ set format x
 set xlabel 'time since start of run (s)'
 set ylabel "packets\nlost (%)"
 set yrange [0:1 < * ]
-command = '1/0 notitle'
+command = "$nothing using 1:2 with points ps 0 lc rgb 'white' notitle"
 do for [i = 1:flows] { command = command.line(i, 5) }
 eval 'plot '.command
 unset multiplot
