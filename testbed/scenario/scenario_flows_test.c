@@ -205,6 +205,7 @@ static const struct {
 } bad[] = {
     {CALL "call2: {start: 5s, stop: 5s}\n", "f:3:26: call2.stop is not after its start; allowed: "},
     {CALL "call2: {start: 60s}\n", "f:3:16: call2.start is not before the end of the run"},
+    {CALL "call2: {}\n", "f:3:1: call2 is empty and makes no further call; call2.start makes one"},
     {CALL "call2: {stop: 5s}\n",
      "f:3:15: call2.stop: there is no such further call; call2.start makes one"},
     {CALL "call3: {start: 5s, resume: 9s}\n", "f:3:28: call3.resume is given without a pause"},

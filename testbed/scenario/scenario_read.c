@@ -4,6 +4,7 @@
 #include "agents/base/err.h"
 #include "testbed/scenario/nearest.h"
 #include "testbed/scenario/scenario_grid.h"
+#include "testbed/scenario/scenario_parts.h"
 #include "testbed/scenario/scenario_rates.h"
 #include "testbed/scenario/scenario_steps.h"
 #include "testbed/scenario/scenario_yaml.h"
@@ -200,6 +201,20 @@ static size_t group_index(const char *name)
     return i;
 }
 
+/* "call2: {}" looks like a call, and makes none. */
+static void check_not_empty(struct reader *r, const char *name, struct fy_node *node,
+                            struct scenario_source at)
+{
+    if (fy_node_mapping_item_count(node) > 0)
+        return;
+    for (size_t i = 0; i < scenario_part_count(); i++) {
+        if (!strcmp(name, scenario_part_group(i)))
+            scenario_errors_add(r->errors, scenario_yaml_source(node, at),
+                                "%s is empty and makes no %s; %s makes one", name,
+                                scenario_part_noun(i), scenario_part_maker(i)->name);
+    }
+}
+
 static void read_group(struct reader *r, char *name, size_t index, struct fy_node *node,
                        struct scenario_source key_at)
 {
@@ -213,6 +228,7 @@ static void read_group(struct reader *r, char *name, size_t index, struct fy_nod
                             "%s is one value or a list; allowed is a mapping of its keys", name);
         return;
     }
+    check_not_empty(r, name, node, key_at);
     read_mapping(r, node, key_at, read_group_pair, name);
 }
 
