@@ -330,6 +330,33 @@ static void put_rate(struct page *g, const json_t *doc, double first)
     }
 }
 
+/* Of the queue, where it is not one that only drops at its end. */
+static void put_discipline(struct page *g, const json_t *path)
+{
+    json_t *aqm = json_object_get(path, "aqm");
+    const char *kind = json_string_value(json_object_get(aqm, "kind"));
+
+    if (kind) {
+        fputs(" under ", g->f);
+        html_text_put(g->f, kind);
+        fputs(json_is_true(json_object_get(aqm, "ecn")) ? ", which marks" : "", g->f);
+    }
+}
+
+/* Whether there is media, or music in its place. */
+static void put_media(struct page *g, const json_t *flows)
+{
+    json_t *play = json_object_get(flows, "play");
+    json_int_t players = json_integer_value(json_object_get(play, "players"));
+
+    if (play) {
+        fprintf(g->f, "; %" JSON_INTEGER_FORMAT " music player%s", players,
+                players == 1 ? "" : "s");
+    } else {
+        fputs(json_object_get(flows, "media") ? "; media" : "; no media", g->f);
+    }
+}
+
 static void put_facts(struct page *g, const json_t *doc)
 {
     json_t *path = json_object_get(doc, "path"), *flows = json_object_get(doc, "flows");
@@ -355,8 +382,9 @@ static void put_facts(struct page *g, const json_t *doc)
     if (rate > 0) {
         fprintf(g->f, " (%.0f ms)", queue * 8e3 / rate);
     }
+    put_discipline(g, path);
     impairments_print(g->f, path);
-    fputs(json_object_get(flows, "media") ? "; media" : "; no media", g->f);
+    put_media(g, flows);
     if (json_is_object(data)) {
         const char *kind = json_string_value(json_object_get(data, "kind"));
 

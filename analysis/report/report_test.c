@@ -430,6 +430,33 @@ static void test_report_of_prototype(void **state)
     well_formed(x, "report.html");
 }
 
+/* A cell's line says what becomes of packets in the queue, and who is there. */
+static void test_discipline_and_players(void **state)
+{
+    struct fixture *x = *state;
+    struct fault f;
+    json_t *manifest;
+    char path[2 * RUN_FOLDER_PATH_BYTES], *html;
+
+    hand_run_write(x->dir, "a-1", "{}", "[]");
+    snprintf(path, sizeof path, "%s/a-1/manifest.json", x->dir);
+    manifest = json_load_file(path, 0, NULL);
+    assert_non_null(manifest);
+    json_object_set_new(json_object_get(manifest, "path"), "aqm",
+                        json_pack("{s:s,s:b}", "kind", "codel", "ecn", 1));
+    json_object_set_new(json_object_get(manifest, "flows"), "play",
+                        json_pack("{s:i}", "players", 2));
+    json_dump_file(manifest, path, 0);
+    json_decref(manifest);
+    if (make(x, false, NULL, &f) < 0) {
+        fail_msg("%s", f.text);
+    }
+    html = contents(x, "report.html");
+    contains(html, ") under codel, which marks");
+    contains(html, "; 2 music players");
+    free(html);
+}
+
 /* Of expectations of what was left out only their number is said. */
 static void test_expectations_left_out(void **state)
 {
@@ -756,6 +783,7 @@ int main(void)
         TEST(test_summary_files),
         TEST(test_terminal_table),
         TEST(test_expectations_left_out),
+        TEST(test_discipline_and_players),
         TEST(test_report_is_whole),
         TEST(test_stacks_side_by_side),
         TEST(test_stacks_of_a_grid),
