@@ -31,9 +31,9 @@
 #define STEP "step-" /* how events begin that change a key while the run is on */
 
 /* What of the manifest is repeated, so that a reader of metrics.json needs nothing else. */
-static const char *const kept[] = {"name",  "plan",      "cell",  "repetition",  "seed",
-                                   "stack", "preset",    "link",  "link_why",    "path",
-                                   "flows", "share_ppm", "hosts", "duration_ns", "versions"};
+static const char *const kept[] = {
+    "name",     "plan", "cell",  "repetition", "seed",  "stack",       "preset",   "link",
+    "link_why", "path", "flows", "share_ppm",  "hosts", "duration_ns", "versions", "bottlenecks"};
 
 struct reduction {
     struct run_data data;

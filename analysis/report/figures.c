@@ -167,6 +167,14 @@ static bool plan_wanted(const struct plan_results *p, const json_t *summary, enu
            (kind != FIGURE_GRID_RTT || any_cell_has(p, summary, "rtt_ms_mean", "whole"));
 }
 
+/* Music is neither media nor data: their rates over time would be nothing. */
+static bool is_music(const struct plan_results *p, size_t cell)
+{
+    const json_t *doc = p->runs[p->cells[cell].shown].doc;
+
+    return json_object_get(json_object_get(doc, "flows"), "play") != NULL;
+}
+
 bool figures_wanted(const struct plan_results *p, const json_t *summary, enum figure kind,
                     size_t number)
 {
@@ -180,7 +188,7 @@ bool figures_wanted(const struct plan_results *p, const json_t *summary, enum fi
         return false;
     }
     switch (kind) {
-    case FIGURE_RATES: return shows(p, number, "feedback_overhead_ratio");
+    case FIGURE_RATES: return shows(p, number, "feedback_overhead_ratio") && !is_music(p, number);
     case FIGURE_DELAY:
     case FIGURE_CDF:
         return shows(p, number, "media_owd_ms_mean") || shows(p, number, "traffic_owd_ms_mean");

@@ -343,6 +343,20 @@ static void put_discipline(struct page *g, const json_t *path)
     }
 }
 
+/* Those behind the first, in line. */
+static void put_bottlenecks(struct page *g, const json_t *list)
+{
+    json_t *one;
+    size_t i;
+
+    json_array_foreach(list, i, one)
+    {
+        fprintf(g->f, ", behind it one of %g Mbit/s and %g ms",
+                json_number_value(json_object_get(one, "rate_bps")) / 1e6,
+                json_number_value(json_object_get(one, "delay_ns")) / 1e6);
+    }
+}
+
 /* Whether there is media, or music in its place. */
 static void put_media(struct page *g, const json_t *flows)
 {
@@ -383,6 +397,7 @@ static void put_facts(struct page *g, const json_t *doc)
         fprintf(g->f, " (%.0f ms)", queue * 8e3 / rate);
     }
     put_discipline(g, path);
+    put_bottlenecks(g, json_object_get(doc, "bottlenecks"));
     impairments_print(g->f, path);
     put_media(g, flows);
     if (json_is_object(data)) {

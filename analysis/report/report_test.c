@@ -435,7 +435,8 @@ static void test_discipline_and_players(void **state)
 {
     struct fixture *x = *state;
     struct fault f;
-    json_t *manifest;
+    struct plan_results p;
+    json_t *manifest, *summary;
     char path[2 * RUN_FOLDER_PATH_BYTES], *html;
 
     hand_run_write(x->dir, "a-1", "{}", "[]");
@@ -446,6 +447,8 @@ static void test_discipline_and_players(void **state)
                         json_pack("{s:s,s:b}", "kind", "codel", "ecn", 1));
     json_object_set_new(json_object_get(manifest, "flows"), "play",
                         json_pack("{s:i}", "players", 2));
+    json_object_set_new(manifest, "bottlenecks",
+                        json_pack("[{s:i,s:i}]", "rate_bps", 8000000, "delay_ns", 20000000));
     json_dump_file(manifest, path, 0);
     json_decref(manifest);
     if (make(x, false, NULL, &f) < 0) {
@@ -453,8 +456,14 @@ static void test_discipline_and_players(void **state)
     }
     html = contents(x, "report.html");
     contains(html, ") under codel, which marks");
+    contains(html, ", behind it one of 8 Mbit/s and 20 ms");
     contains(html, "; 2 music players");
     free(html);
+    assert_int_equal(plan_results_load(&p, x->dir, true, &f), 0);
+    summary = summary_new(&p);
+    assert_false(figures_wanted(&p, summary, FIGURE_RATES, 0));
+    json_decref(summary);
+    plan_results_fini(&p);
 }
 
 /* Of expectations of what was left out only their number is said. */
