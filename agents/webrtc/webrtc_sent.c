@@ -74,6 +74,7 @@ void webrtc_sent_name(struct webrtc_sent *s, uint32_t ssrc, uint16_t seq)
     }
     if (from) {
         from->numbers[seq & (WEBRTC_SENT_MAX - 1)] = s->next;
+        from->seqs[seq & (WEBRTC_SENT_MAX - 1)] = seq;
     }
 }
 
@@ -168,7 +169,7 @@ static struct webrtc_sent_packet *find_named(struct webrtc_sent *s, uint32_t ssr
     int64_t number = from ? from->numbers[seq & (WEBRTC_SENT_MAX - 1)] : -1;
     struct webrtc_sent_packet *p;
 
-    if (number < 0) {
+    if (number < 0 || from->seqs[seq & (WEBRTC_SENT_MAX - 1)] != seq) {
         return NULL;
     }
     p = &s->ring[number & (WEBRTC_SENT_MAX - 1)];

@@ -31,6 +31,7 @@ struct webrtc_sent_packet {
 struct webrtc_sent_source {
     uint32_t ssrc;
     int64_t numbers[WEBRTC_SENT_MAX]; /* by sequence number; -1: none */
+    uint16_t seqs[WEBRTC_SENT_MAX];   /* that sequence number: others have the same place */
 };
 
 struct webrtc_sent {

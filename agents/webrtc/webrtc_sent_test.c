@@ -257,13 +257,41 @@ static void test_by_source(void **state)
     loop_fini(&l);
 }
 
+/* A sequence number that was never sent is nobody's, also where one that was has its place. */
+static void test_by_source_of_what_was_not_sent(void **state)
+{
+    struct ccfb_receiver *receiver;
+    struct rtcp_packet p;
+    struct rtcp_reader r;
+    struct loop l;
+    uint8_t data[1200];
+    int n;
+
+    (void)state;
+    loop_init(&l);
+    assert_int_equal(webrtc_sent_by_source(&l.sent), 0);
+    assert_int_equal(ccfb_receiver_new(&receiver, CCFB_NUM_REPORTS_COUNT), 0);
+    webrtc_sent_name(&l.sent, 7, 5);
+    webrtc_sent_add(&l.sent, 1000, 0, CC_NO_PROBE, 0);
+    assert_int_equal(ccfb_receiver_recv(receiver, 7, 5 + WEBRTC_SENT_MAX, 1, 10 * NS_PER_MS), 0);
+    n = ccfb_receiver_feedback(receiver, 1, data, sizeof data, 50 * NS_PER_MS);
+    assert_true(n > 0);
+    r = rtcp_reader_init(data, (size_t)n);
+    assert_true(rtcp_next(&r, &p));
+    assert_int_equal(webrtc_sent_ccfb(&l.sent, &p, &l.sink, &l.packets, 60 * NS_PER_MS), 0);
+    assert_int_equal(l.sent.unknown, 1);
+    assert_int_equal(l.sent.in_flight_bytes, 1000);
+    ccfb_receiver_free(receiver);
+    loop_fini(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_arrivals),  cmocka_unit_test(test_loss_and_late_arrival),
         cmocka_unit_test(test_long_run),  cmocka_unit_test(test_feedback_on_what_was_not_sent),
         cmocka_unit_test(test_malformed), cmocka_unit_test(test_in_flight),
-        cmocka_unit_test(test_by_source),
+        cmocka_unit_test(test_by_source), cmocka_unit_test(test_by_source_of_what_was_not_sent),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
