@@ -64,6 +64,16 @@ static void add_media(struct path_flow *f, const struct media *m)
     }
 }
 
+/* A flow without video, data or music alone, is there from its first packet to its last. */
+static void add_span(struct path_flow *f, const struct run_trace *t)
+{
+    if (t->count > 0) {
+        f->start = t->packets[0].sent;
+        f->stop = t->packets[t->count - 1].sent;
+        flow_series_active(&f->series, f->start, f->stop + 1);
+    }
+}
+
 static double number_in(const json_t *o, const char *key)
 {
     return json_number_value(json_object_get(o, key));
@@ -129,7 +139,11 @@ int call_flow_add(struct flow_set *set, const char *name, const struct run_data 
     f->most_bps = most_bps(d);
     f->segments = segments_of(d->info.root);
     add_packets(set, f, d);
-    add_media(f, m);
+    if (d->info.has_media) {
+        add_media(f, m);
+    } else {
+        add_span(f, &d->forward);
+    }
     add_audio(f, &d->tables[RUN_RECEIVER][RECORD_AUDIO_RECEIVED]);
     return 0;
 }

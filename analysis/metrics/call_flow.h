@@ -9,7 +9,8 @@
 #include "analysis/metrics/media.h"
 #include "analysis/metrics/metric_set.h"
 
-/* Adds the call under that name. It is active while it sends media, but for pauses. Returns 0,
+/* Adds the call under that name. It is active while it sends media, but for pauses;
+ * without media from its first packet to its last. Returns 0,
  * ERR_NOMEM or ERR_LIMIT (too many flows). */
 int call_flow_add(struct flow_set *set, const char *name, const struct run_data *d,
                   const struct media *m);

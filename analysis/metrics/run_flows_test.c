@@ -3,6 +3,7 @@
 
 #include "agents/base/err.h"
 #include "analysis/ingest/many_run_test.h"
+#include "analysis/metrics/call_flow.h"
 #include "analysis/metrics/reduce.h"
 
 #include <math.h>
@@ -270,21 +271,25 @@ static void test_refusals(void **state)
             "begins at 0");
 }
 
-/* A path that changes is of interest to a call alone, too, but not to data alone. */
-static void test_wanted(void **state)
+/* Data or music alone: there from its first packet to its last. */
+static void test_a_flow_without_media(void **state)
 {
-    struct run_data d = {.info = {.root = json_object(), .stack = "quic"}};
+    struct run_packet packets[2] = {
+        {.sent = NS_PER_S, .received = 2 * NS_PER_S, .ip_bytes = 1000},
+        {.sent = 5 * NS_PER_S, .received = 6 * NS_PER_S, .ip_bytes = 1000}};
+    struct run_data d = {.info = {.root = json_object(), .stack = "quic"},
+                         .forward = {.packets = packets, .count = 2, .arrived = 2}};
+    struct media none = {0};
+    struct flow_set set;
+    const struct path_flow *f;
 
     (void)state;
-    d.link_rate.schedule.count = 3;
-    assert_false(run_flows_wanted(&d));
-    d.info.has_media = true;
-    assert_true(run_flows_wanted(&d));
-    d.link_rate.schedule.count = 1;
-    assert_false(run_flows_wanted(&d));
-    d.info.has_media = false;
-    json_object_set_new(d.info.root, "traffic", json_pack("[{s:s}]", "name", "tcp"));
-    assert_true(run_flows_wanted(&d));
+    assert_int_equal(flow_set_init(&set, 10 * NS_PER_S), 0);
+    assert_int_equal(call_flow_add(&set, "call1", &d, &none), 0);
+    f = flow_set_find(&set, "call1");
+    assert_non_null(f);
+    assert_true(f->start == NS_PER_S && f->stop == 5 * NS_PER_S);
+    flow_set_fini(&set);
     json_decref(d.info.root);
 }
 
@@ -300,7 +305,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_series, setup, teardown),
         cmocka_unit_test_setup_teardown(test_invalid_call, setup, teardown),
         cmocka_unit_test_setup_teardown(test_refusals, setup, teardown),
-        cmocka_unit_test(test_wanted),
+        cmocka_unit_test(test_a_flow_without_media),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

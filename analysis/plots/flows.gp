@@ -29,6 +29,7 @@ line(i, column) = sprintf(", csv using 2:(of_flow(%d, %d)) %s notitle, csv using
 wanted(i, back) = back == 2 || flow_back[i] == back
 # Where no flow has a value there is still something to plot.
 $nothing << END
+time,value
 0,0
 END
 # A second without a value breaks a line; alone between two it is a dot.
