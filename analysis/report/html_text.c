@@ -19,6 +19,7 @@ const char html_text_style[] =
     "td:first-child,th:first-child,.l{text-align:left}\n"
     "td{font-variant-numeric:tabular-nums;white-space:nowrap}\n"
     "td.l{white-space:normal;overflow-wrap:anywhere}\n"
+    "td.l:first-child{overflow-wrap:break-word}\n"
     ".ci,.unit{color:#6e7781;font-size:.8em}\n"
     ".wide{font-size:.8rem}.wide th,.wide td{padding:.3rem .35rem}.wide .ci{display:block}\n"
     ".ok{border-left:4px solid #009e73;background:#eefaf6;padding:.5rem .9rem}\n"
