@@ -100,6 +100,9 @@ if { [ -n "$stale" ] || ! install; } && ! { apt-get -q -o DPkg::Lock::Timeout=30
     echo "muxbed: apt could not install: $missing" >&2
     exit 3
 fi
-if [ "$group" = http ]; then
-    update-rc.d nginx disable >/dev/null 2>&1 || true
+# Only what was installed here: a web server that was there before is somebody's.
+if [[ " $missing" == *" nginx"* ]] && ! update-rc.d nginx disable >"$log" 2>&1; then
+    cat "$log" >&2
+    echo "muxbed: nginx is installed, but update-rc.d could not keep it from starting with the host" >&2
+    exit 3
 fi

@@ -3,51 +3,17 @@
  * equal folders. */
 #include "testbed/run/run.h"
 
+#include "testbed/run/run_dirs_test.h"
 #include "testbed/scenario/scenario_keys.h"
 
-#include <dirent.h>
 #include <jansson.h>
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <cmocka.h>
 
-#define DIRS_MAX 2
 #define PATH_BYTES 600
-
-static char dirs[DIRS_MAX][40];
-
-static int make_dirs(void **state)
-{
-    (void)state;
-    for (int i = 0; i < DIRS_MAX; i++) {
-        snprintf(dirs[i], sizeof dirs[i], "/tmp/run_play_test-XXXXXX");
-        if (!mkdtemp(dirs[i])) {
-            return -1;
-        }
-    }
-    return 0;
-}
-
-static int remove_dirs(void **state)
-{
-    char path[PATH_BYTES];
-
-    (void)state;
-    for (int i = 0; i < DIRS_MAX; i++) {
-        DIR *d = opendir(dirs[i]);
-
-        for (struct dirent *e; d && (e = readdir(d));) {
-            snprintf(path, sizeof path, "%s/%s", dirs[i], e->d_name);
-            unlink(path);
-        }
-        closedir(d);
-        rmdir(dirs[i]);
-    }
-    return 0;
-}
 
 /* Two players, two tracks of 5 to 10 s each, and 5 % of loss for two seconds. */
 static struct plan_run make_run(void)

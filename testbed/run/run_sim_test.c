@@ -4,6 +4,7 @@
 
 #include "agents/base/err.h"
 #include "testbed/link/link.h"
+#include "testbed/run/run_dirs_test.h"
 #include "testbed/scenario/scenario_keys.h"
 #include "testbed/topology/shape.h"
 
@@ -18,40 +19,9 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#define DIRS_MAX 4
 #define PATH_BYTES 600
 
-static char dirs[DIRS_MAX][40];
 static ns_t last_progress;
-
-static int make_dirs(void **state)
-{
-    (void)state;
-    for (int i = 0; i < DIRS_MAX; i++) {
-        snprintf(dirs[i], sizeof dirs[i], "/tmp/run_sim_test-XXXXXX");
-        if (!mkdtemp(dirs[i])) {
-            return -1;
-        }
-    }
-    return 0;
-}
-
-static int remove_dirs(void **state)
-{
-    char path[PATH_BYTES];
-
-    (void)state;
-    for (int i = 0; i < DIRS_MAX; i++) {
-        DIR *d = opendir(dirs[i]);
-        for (struct dirent *e; d && (e = readdir(d));) {
-            snprintf(path, sizeof path, "%s/%s", dirs[i], e->d_name);
-            unlink(path);
-        }
-        closedir(d);
-        rmdir(dirs[i]);
-    }
-    return 0;
-}
 
 /* Media from the start, a 300 kB file after 2 s, 1 s more: about 5 s. */
 static struct plan_run make_run(int64_t seed)
