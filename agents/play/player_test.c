@@ -2,6 +2,8 @@
 /* A player on a network that the test plays: so many bytes each 10 ms, or nothing. */
 #include "agents/play/player.h"
 
+#include "agents/play/play_columns_test.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -12,26 +14,6 @@
 #define MS NS_PER_MS
 #define TICK (10 * MS)
 #define ROWS_MAX 64
-
-/* The columns of the rows looked at. */
-enum {
-    P_TIME,
-    P_PLAYER,
-    P_PLAY,
-    P_BIT_RATE,
-    P_LENGTH,
-    P_CLICK,
-    P_START,
-    P_PLAYED,
-    P_STUTTERS,
-    P_STUTTER_NS,
-    P_BYTES,
-    P_DOWNLOAD,
-    P_REQUESTS,
-    P_RETRIES,
-    P_OUTCOME,
-    P_REASON
-};
 
 struct world {
     struct play_config cfg;

@@ -10,28 +10,10 @@
 #include <cmocka.h>
 
 #include "agents/agent_pair_test.h"
+#include "agents/play/play_columns_test.h"
 
 #define S NS_PER_S
 #define PLAYS_MAX 64
-
-enum {
-    P_TIME,
-    P_PLAYER,
-    P_PLAY,
-    P_BIT_RATE,
-    P_LENGTH,
-    P_CLICK,
-    P_START,
-    P_PLAYED,
-    P_STUTTERS,
-    P_STUTTER_NS,
-    P_BYTES,
-    P_DOWNLOAD,
-    P_REQUESTS,
-    P_RETRIES,
-    P_OUTCOME,
-    P_REASON
-};
 
 enum { F_TIME, F_PLAYER, F_PLAY, F_REQUEST, F_ASKED, F_FIRST, F_BYTES, F_REASON };
 
