@@ -302,7 +302,7 @@ help:
 	@echo 'san       the same tests under ASan and UBSan'
 	@echo 'test-browser  calls with foreign WebRTC stacks, a browser among them (chromium, node, npm)'
 	@echo 'test-kill     sweeps killed KILLS=$(KILLS) times at moments spread over them (root)'
-	@echo 'test-links    whether real links agree with the simulated one; some ten minutes (root)'
+	@echo 'test-links    whether real links agree with the simulated one; half an hour (root)'
 	@echo 'smoke     some seconds of virtual time that show that it works; no privileges, no network'
 	@echo 'bench     benchmarks, and the simulator'"'"'s speed'
 	@echo 'fuzz      run every fuzzer for FUZZ_SECONDS=$(FUZZ_SECONDS) (clang)'

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* build/analyze: reduces run folders and reports on plans. */
 #include "agents/base/std_streams.h"
+#include "agents/record/reason.h"
 #include "analysis/metrics/lone_records.h"
 #include "analysis/metrics/reduce.h"
 #include "analysis/metrics/rtp_log.h"
@@ -23,6 +24,7 @@
 #define TEMPLATES_LEVELS 4
 
 #define METRICS_MAX 64
+#define ACCEPT_MAX 16
 
 enum {
     OPTION_JSON = 256,
@@ -37,6 +39,7 @@ enum {
     OPTION_NAME,
     OPTION_FIGURES,
     OPTION_BESIDE,
+    OPTION_ACCEPT,
 };
 
 struct arguments {
@@ -44,6 +47,8 @@ struct arguments {
     struct agreement_options agree;
     const char *metrics[METRICS_MAX + 1];
     size_t metric_count;
+    const char *accept[ACCEPT_MAX + 1];
+    size_t accept_count;
     char **words; /* command and folders */
     int count;
     bool plots;
@@ -63,6 +68,10 @@ static const struct argp_option options[] = {
     {"strict", OPTION_STRICT, NULL, 0, "agree: what scatters too much to tell is outside", 0},
     {"metric", OPTION_METRIC, "NAME:WINDOW", 0, "agree: compare only this (may be repeated)", 0},
     {"runs-min", OPTION_RUNS_MIN, "N", 0, "agree: valid runs that a cell needs (5)", 0},
+    {"accept", OPTION_ACCEPT, "REASON[,REASON...]", 0,
+     "agree: take runs that are invalid for nothing but lateness of these names, and say how many "
+     "(driver-late, driver-stall, wire-late, wire-stall)",
+     0},
     {"junit", OPTION_JUNIT, "FILE", 0, "agree: write the outcome as JUnit XML", 0},
     {"name", OPTION_NAME, "NAME", 0, "agree: what to call it there", 0},
     {0},
@@ -76,6 +85,34 @@ static void add_metric(struct arguments *a, const char *value, struct argp_state
     }
     a->metrics[a->metric_count++] = value;
     a->agree.only = a->metrics;
+}
+
+/* Only lateness may be accepted: whoever has lost something is no measurement. */
+static void add_accepted(struct arguments *a, const char *name, struct argp_state *state)
+{
+    char allowed[128] = "";
+    const char *known = NULL;
+
+    for (size_t i = 0, used = 0; reason_lateness_at(i); i++) {
+        known = strcmp(name, reason_lateness_at(i)) ? known : reason_lateness_at(i);
+        used += (size_t)snprintf(allowed + used, sizeof allowed - used, "%s%s", i ? ", " : "",
+                                 reason_lateness_at(i));
+    }
+    if (!known || a->accept_count == ACCEPT_MAX) {
+        argp_error(state, "--accept %s: allowed: %s", name, allowed);
+        return;
+    }
+    a->accept[a->accept_count++] = known;
+    a->agree.accept = a->accept;
+}
+
+static void accept_all(struct arguments *a, char *names, struct argp_state *state)
+{
+    char *name;
+
+    while ((name = strsep(&names, ","))) {
+        add_accepted(a, name, state);
+    }
 }
 
 static void set_runs_min(struct arguments *a, const char *value, struct argp_state *state)
@@ -109,6 +146,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
     case OPTION_TEMPLATES: a->report.templates = value; return 0;
     case OPTION_BESIDE: a->report.beside = value; return 0;
     case OPTION_FIGURES: set_figures(a, value, state); return 0;
+    case OPTION_ACCEPT: accept_all(a, value, state); return 0;
     case OPTION_ALL: a->agree.all = true; return 0;
     case OPTION_STRICT: a->agree.strict = true; return 0;
     case OPTION_METRIC: add_metric(a, value, state); return 0;

@@ -130,3 +130,10 @@ bool reason_is_host(const char *name)
 
     return r && r->host;
 }
+
+const char *reason_lateness_at(size_t i)
+{
+    static const char *const names[] = {"driver-late", "driver-stall", "wire-late", "wire-stall"};
+
+    return i < sizeof names / sizeof names[0] ? names[i] : NULL;
+}

@@ -24,5 +24,8 @@ const struct reason *reason_at(size_t i);
 const struct reason *reason_find(const char *name);
 /* Whether the name is that of a reason that lies with the host. */
 bool reason_is_host(const char *name);
+/* The reasons that say no more than that somebody was late, whatever it did to what was measured:
+ * nothing was lost, changed or left out. NULL from the end on. */
+const char *reason_lateness_at(size_t i);
 
 #endif

@@ -143,12 +143,28 @@ static void test_names(void **state)
     assert_false(reason_is_host("agent-exit"));
 }
 
+/* Whoever accepts lateness accepts nothing else: each lies with the host, and none is a loss. */
+static void test_lateness(void **state)
+{
+    size_t n = 0;
+
+    (void)state;
+    for (; reason_lateness_at(n); n++) {
+        const char *name = reason_lateness_at(n);
+
+        assert_true(reason_is_host(name));
+        assert_true(strstr(name, "late") || strstr(name, "stall"));
+    }
+    assert_int_equal(n, 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_the_code_gives_these_and_no_others),
         cmocka_unit_test(test_the_page_shows_the_table),
+        cmocka_unit_test(test_lateness),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

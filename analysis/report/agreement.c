@@ -297,6 +297,21 @@ static void print_row(const struct agreement *a, FILE *out, const struct agreeme
     fprintf(out, " %s%s%s\n", e->unit, *verdict ? "  " : "", verdict);
 }
 
+/* What was accepted, and of how many runs that made valid ones. */
+static void put_accepted(const struct agreement *a, FILE *out)
+{
+    const struct plan_results *p = a->plans;
+
+    fputs("accepted although invalid for nothing but", out);
+    for (const char *const *r = a->opt->accept; *r; r++) {
+        fprintf(out, "%s %s", r == a->opt->accept ? "" : ",", *r);
+    }
+    for (int i = 0; i < 2; i++) {
+        fprintf(out, "%s %zu of %zu runs of %s", i ? "," : ":", p[i].accepted, p[i].run_count,
+                p[i].link);
+    }
+}
+
 static void print_table(const struct agreement *a, FILE *out)
 {
     const struct plan_results *p = a->plans;
@@ -304,6 +319,10 @@ static void print_table(const struct agreement *a, FILE *out)
 
     fprintf(out, "%s: %s (%zu valid runs) and %s (%zu), medians\n", p[0].name, p[0].link,
             p[0].run_count - p[0].invalid, p[1].link, p[1].run_count - p[1].invalid);
+    if (a->opt->accept) {
+        put_accepted(a, out);
+        fputc('\n', out);
+    }
     for (size_t i = 0; i < a->count; i++) {
         if (a->opt->brief && !*agreement_verdicts[agreement_judge(&a->rows[i], a->opt->strict)]) {
             continue;
@@ -353,6 +372,11 @@ static int write_junit(const struct agreement *a, struct fault *f)
     html_text_put(out, a->opt->name ? a->opt->name : a->plans[0].name);
     fprintf(out, "\" tests=\"%zu\" failures=\"%zu\" errors=\"0\" skipped=\"%zu\">\n", judged,
             a->outside, a->open);
+    if (a->opt->accept) {
+        fputs("  <properties><property name=\"accepted\" value=\"", out);
+        put_accepted(a, out);
+        fputs("\"/></properties>\n", out);
+    }
     for (size_t i = 0; i < a->count; i++) {
         if (a->rows[i].band >= 0) {
             put_case(out, a, &a->rows[i]);
@@ -366,8 +390,12 @@ static int write_junit(const struct agreement *a, struct fault *f)
 
 static int compare(struct agreement *a, FILE *out, struct fault *f)
 {
-    int rc = check_cells(a, f);
+    int rc;
 
+    for (int i = 0; i < 2 && a->opt->accept; i++) {
+        plan_results_accept(&a->plans[i], a->opt->accept);
+    }
+    rc = check_cells(a, f);
     for (size_t c = 0; c < a->plans[0].cell_count && !rc; c++) {
         rc = add_cell(a, c);
         if (rc) {

@@ -21,8 +21,11 @@
 struct agreement_options {
     size_t runs_min;         /* valid repetitions that each cell must have in both plans */
     const char *const *only; /* "metric:window", NULL terminated; NULL: all metrics */
-    bool all;                /* show also metrics without a band */
-    bool strict;             /* what is open counts as outside */
+    /* Names of reasons, NULL terminated: runs that are invalid for nothing else count as valid, and
+     * it is said how many those are. NULL: none. */
+    const char *const *accept;
+    bool all;     /* show also metrics without a band */
+    bool strict;  /* what is open counts as outside */
     bool lenient; /* leave out cells and metrics that one of the plans has no valid run of, instead
                      of refusing; runs_min does not count */
     bool brief;   /* print only what is outside or open, and how much that is */

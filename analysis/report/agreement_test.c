@@ -27,6 +27,7 @@ struct other {
     double time, owd, tail, spread;
     int runs;
     const char *cell;
+    const char *reasons; /* for which all its runs are invalid: elements of an array */
 };
 
 static int setup(void **state)
@@ -63,11 +64,11 @@ static void fake(const char *plan, const char *link, int number, const struct ot
     snprintf(text, sizeof text,
              "{\"plan\":\"p\",\"cell\":{%s},\"stack\":\"quic\",\"link\":\"%s\",\"seed\":%d,"
              "\"path\":{\"rate_bps\":5000000,\"delay_ns\":10000000,\"queue_bytes\":1000},"
-             "\"flows\":{},\"share_ppm\":500000,\"valid\":true,\"invalid\":[],\"metrics\":{"
+             "\"flows\":{},\"share_ppm\":500000,\"valid\":%s,\"invalid\":[%s],\"metrics\":{"
              "\"file_time_s\":{\"whole\":%.6f},\"media_owd_ms_p50\":{\"during\":%.6f},"
              "\"media_owd_ms_p95\":{\"during\":%.6f},\"media_owd_ms_max\":{\"during\":%d}}}",
-             o->cell ? o->cell : "", link, number, 10 + o->time + step, 20 + o->owd, 40 + o->tail,
-             number);
+             o->cell ? o->cell : "", link, number, o->reasons ? "false" : "true",
+             o->reasons ? o->reasons : "", 10 + o->time + step, 20 + o->owd, 40 + o->tail, number);
     run_folder_text(&folder, "metrics.json", text);
 }
 
@@ -184,6 +185,36 @@ static void test_outside_and_open(void **state)
     assert_int_equal(agree(x, (struct agreement_options){.strict = true}), 3);
 }
 
+/* Lateness may be accepted by name, and is said; whatever else there is makes a run invalid. */
+static void test_accepted_lateness(void **state)
+{
+    static const char *const late[] = {"driver-late", "driver-stall", NULL};
+    const struct agreement_options o = {.accept = late};
+    struct fixture *x = *state;
+    char path[700], text[4096];
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/junit.xml", x->dir);
+    write_plans(x, &(struct other){.reasons = "{\"reason\":\"driver-late\",\"count\":1}"});
+    assert_int_equal(agree(x, (struct agreement_options){0}), ERR_LIMIT);
+    has(x->f.text, "has 0 valid runs");
+    assert_int_equal(agree(x, (struct agreement_options){.accept = late, .junit = path}), 0);
+    has(x->text, "p: sim (5 valid runs) and wire (5), medians\n"
+                 "accepted although invalid for nothing but driver-late, driver-stall: 0 of 5 runs "
+                 "of sim, 5 of 5 runs of wire\n");
+    f = fopen(path, "re");
+    assert_non_null(f);
+    text[fread(text, 1, sizeof text - 1, f)] = '\0';
+    fclose(f);
+    has(text, "<property name=\"accepted\" value=\"accepted although invalid for nothing but "
+              "driver-late, driver-stall: 0 of 5 runs of sim, 5 of 5 runs of wire\"/>");
+    run_folder_remove(x->wire);
+    write_plans(x, &(struct other){.reasons = "{\"reason\":\"driver-late\",\"count\":1},"
+                                              "{\"reason\":\"wire-drops\",\"count\":1}"});
+    assert_int_equal(agree(x, o), ERR_LIMIT);
+    has(x->f.text, "has 0 valid runs");
+}
+
 static void test_only_some(void **state)
 {
     static const char *const time[] = {"file_time_s:whole", NULL};
@@ -288,6 +319,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_bands, setup, teardown),
         cmocka_unit_test_setup_teardown(test_inside, setup, teardown),
         cmocka_unit_test_setup_teardown(test_outside_and_open, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_accepted_lateness, setup, teardown),
         cmocka_unit_test_setup_teardown(test_only_some, setup, teardown),
         cmocka_unit_test_setup_teardown(test_what_cannot_be_compared, setup, teardown),
         cmocka_unit_test_setup_teardown(test_beside_in_a_report, setup, teardown),

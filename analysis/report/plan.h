@@ -16,6 +16,7 @@ struct plan_result_run {
     char *name;  /* folder within the plan's */
     json_t *doc; /* metrics.json; for a run that cannot be reduced what is known of it */
     bool valid;
+    bool accepted; /* valid only because its reasons were accepted (plan_results_accept) */
     size_t cell;
 };
 
@@ -23,7 +24,8 @@ struct plan_result_cell {
     json_t *params; /* {"stack":…, "rate_bps":…, "delay_ms":…, …} */
     char label[PLAN_LABEL_MAX];
     size_t runs, invalid;
-    size_t shown; /* the run that is plotted: the first valid repetition, else the first */
+    size_t accepted; /* of those that are not invalid */
+    size_t shown;    /* the run that is plotted: the first valid repetition, else the first */
 };
 
 /* Two cells that differ in their stack alone. Compared as the second minus the first; quic is the
@@ -37,7 +39,7 @@ struct plan_results {
     char *dir;
     const char *name, *link, *link_why; /* borrowed from the first run; never NULL */
     struct plan_result_run *runs;       /* in the order of the plan (run_list.h) */
-    size_t run_count, invalid;
+    size_t run_count, invalid, accepted;
     size_t planned;     /* runs by the index, complete or not; 0 without one */
     size_t uncertified; /* runs without a certificate */
     struct plan_result_cell *cells;
@@ -53,6 +55,10 @@ struct plan_results {
  * negative code with *f filled when dir has no runs at all or cannot be read. */
 int plan_results_load(struct plan_results *p, const char *dir, bool again, struct fault *f);
 void plan_results_fini(struct plan_results *p);
+
+/* Takes the runs that are invalid for these reasons and no other (names, NULL terminated) as valid
+ * ones, and counts them. Runs without a certificate stay apart from those that have one. */
+void plan_results_accept(struct plan_results *p, const char *const *reasons);
 
 /* Writes "3 runs", or "3 of 10 planned runs" of a sweep that was cut short. */
 void plan_results_put_count(FILE *out, const struct plan_results *p);
