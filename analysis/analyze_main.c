@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* build/analyze: reduces run folders and reports on plans. */
 #include "agents/base/std_streams.h"
-#include "agents/record/reason.h"
 #include "analysis/metrics/lone_records.h"
 #include "analysis/metrics/reduce.h"
 #include "analysis/metrics/rtp_log.h"
@@ -93,10 +92,10 @@ static void add_accepted(struct arguments *a, const char *name, struct argp_stat
     char allowed[128] = "";
     const char *known = NULL;
 
-    for (size_t i = 0, used = 0; reason_lateness_at(i); i++) {
-        known = strcmp(name, reason_lateness_at(i)) ? known : reason_lateness_at(i);
+    for (size_t i = 0, used = 0; agreement_acceptable(i); i++) {
+        known = strcmp(name, agreement_acceptable(i)) ? known : agreement_acceptable(i);
         used += (size_t)snprintf(allowed + used, sizeof allowed - used, "%s%s", i ? ", " : "",
-                                 reason_lateness_at(i));
+                                 agreement_acceptable(i));
     }
     if (!known || a->accept_count == ACCEPT_MAX) {
         argp_error(state, "--accept %s: allowed: %s", name, allowed);

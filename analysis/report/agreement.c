@@ -2,6 +2,7 @@
 #include "analysis/report/agreement_private.h"
 
 #include "agents/base/err.h"
+#include "agents/record/reason.h"
 #include "analysis/report/catalogue.h"
 #include "analysis/report/html_text.h"
 #include "analysis/report/plan.h"
@@ -30,6 +31,11 @@ struct sample {
 static const char *const windows[] = {"whole", "before", "during", "after"};
 
 #define WINDOWS (sizeof windows / sizeof *windows)
+
+const char *agreement_acceptable(size_t i)
+{
+    return reason_lateness_at(i);
+}
 
 static bool ends_with(const char *text, const char *end)
 {

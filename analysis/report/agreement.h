@@ -35,6 +35,8 @@ struct agreement_options {
     const char *name;  /* of the JUnit suite; NULL: the plan's */
 };
 
+/* Names of the reasons that may be accepted: lateness. NULL from the end on. */
+const char *agreement_acceptable(size_t i);
 /* The band of a metric around a value; negative when it has none. */
 double agreement_band(const char *metric, double value);
 /* Compares the plans in two folders, reducing what has not been, and prints a table to out. Returns
