@@ -20,6 +20,9 @@ clean_tree() {
     printf '%s\n#include "agents/base/ns.h"\n\nint pure(void)\n{\n    return 1;\n}\n' "$SPDX" \
         >agents/cc/pure.c
     printf '%s\nint pure(void);\n' "$SPDX" >agents/base/ns.h
+    printf '# Agents\n\n## What a Room is\n\n[there](../scripts/fine.sh)\n' >agents/README.md
+    # shellcheck disable=SC2016 # not to be expanded here
+    printf '[a](agents/) [b](agents/README.md#what-a-room-is) `[c](d)` [e](https://x.org)\n' >README.md
     printf '#!/bin/sh\n# %s\necho ok\n' "${SPDX//[\/\*]/}" >scripts/fine.sh
 }
 
@@ -51,7 +54,7 @@ include() {
 
 clean_tree
 compile
-for lint in layers purity sizes format text shell; do
+for lint in layers purity sizes format text pages shell; do
     expect pass $lint "a clean tree"
 done
 
@@ -120,6 +123,21 @@ printf '/* %s: later */\n' 'TO''DO' >>agents/cc/pure.c
 expect fail text "an unfinished thing"
 printf '# from http://%s.%s/debian\n' deb example.org >>scripts/fine.sh
 expect fail text "a mirror's name"
+
+lines 71 'words' >agents/README.md
+expect fail pages "a top folder's README of 71 lines"
+printf '%6000s\n' words >agents/README.md
+expect fail pages "one of a single line of 6001 bytes"
+lines 71 'words' >agents/cc/README.md
+expect pass pages "a room's README of 71 lines"
+lines 106 'words' >README.md
+expect fail pages "the tree's README of 106 lines"
+echo '[x](scripts/gone.sh)' >>README.md
+expect fail pages "a link to a file that is not there"
+echo '[x](agents/README.md#gone)' >>README.md
+expect fail pages "a link to a heading that is not there"
+echo '[x](#gone)' >agents/cc/ecn.md
+expect fail pages "a link to a heading of the same page that is not there"
 
 # shellcheck disable=SC2016 # not to be expanded here
 echo 'rm -r $1/*' >>scripts/fine.sh

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The reasons for which a run is invalid: one table for those who find them (testbed/run,
- * analysis/metrics) and those who explain them. results/README.md shows it; a test compares. */
+ * analysis/metrics) and those who explain them. results/REASONS.md shows it; a test compares. */
 #ifndef AGENTS_RECORD_REASON_H
 #define AGENTS_RECORD_REASON_H
 

@@ -101,10 +101,10 @@ static void test_the_code_gives_these_and_no_others(void **state)
     free(seen);
 }
 
-/* results/README.md shows the table as it is, and no other rows. */
+/* results/REASONS.md shows the table as it is, and no other rows. */
 static void test_the_page_shows_the_table(void **state)
 {
-    char *text = slurp("results/README.md"), *table = strstr(text, "<!-- reasons -->\n"), *rest;
+    char *text = slurp("results/REASONS.md"), *table = strstr(text, "<!-- reasons -->\n"), *rest;
 
     (void)state;
     assert_non_null(table);
@@ -118,7 +118,7 @@ static void test_the_page_shows_the_table(void **state)
         snprintf(want, sizeof want, "| `%s` | %s | %s | %s |\n", row->name, row->meaning, row->when,
                  row->advice);
         if (strncmp(rest, want, strlen(want)) != 0) {
-            fail_msg("results/README.md should have as row %zu: %s", r + 1, want);
+            fail_msg("results/REASONS.md should have as row %zu: %s", r + 1, want);
         }
         rest += strlen(want);
     }

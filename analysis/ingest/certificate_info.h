@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* certificate.json of a run folder (results/README.md): what the link was just before the run. */
+/* certificate.json of a run folder (results/FORMAT.md): what the link was just before the run. */
 #ifndef ANALYSIS_INGEST_CERTIFICATE_INFO_H
 #define ANALYSIS_INGEST_CERTIFICATE_INFO_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* manifest.json of a run folder (results/README.md) as analysis needs it. */
+/* manifest.json of a run folder (results/FORMAT.md) as analysis needs it. */
 #ifndef ANALYSIS_INGEST_RUN_INFO_H
 #define ANALYSIS_INGEST_RUN_INFO_H
 
@@ -32,7 +32,7 @@ struct run_info {
     int64_t clock_error_ns; /* wall_elapsed minus what the monotonic clock says */
     ns_t duration;          /* 0: unknown */
     size_t invalid_count;   /* reasons the run itself gave */
-    /* Of a folder that holds one call of a run of several (results/README.md): who sends, and where
+    /* Of a folder that holds one call of a run of several (results/FORMAT.md): who sends, and where
      * what it shares with the others lies, relative to it; NULL: in the folder itself. */
     bool backward; /* the sender is at the receiver's host */
     const char *testbed, *sender_capture, *receiver_capture;

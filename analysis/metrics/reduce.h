@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One run folder to its metrics.json and series (analysis/README.md defines every number). */
+/* One run folder to its metrics.json and series (analysis/METRICS.md defines every number). */
 #ifndef ANALYSIS_METRICS_REDUCE_H
 #define ANALYSIS_METRICS_REDUCE_H
 

@@ -773,7 +773,7 @@ static void test_no_runs(void **state)
 static void test_every_metric_is_documented(void **state)
 {
     struct fixture here = {.dir = "analysis"};
-    char *readme = contents(&here, "README.md");
+    char *readme = contents(&here, "METRICS.md");
 
     (void)state;
     for (size_t i = 0; i < catalogue_count; i++) {

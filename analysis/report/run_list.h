@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which runs a plan's folder holds. index.sqlite gives their order; the folders say which of them
- * are complete (results/README.md). */
+ * are complete (results/FORMAT.md). */
 #ifndef ANALYSIS_REPORT_RUN_LIST_H
 #define ANALYSIS_REPORT_RUN_LIST_H
 

@@ -21,7 +21,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 int cmd_keys(int argc, char **argv)
 {
     static const struct argp_option options[] = {
-        {.name = "markdown", .key = OPT_MARKDOWN, .doc = "As the table of scenarios/README.md"},
+        {.name = "markdown", .key = OPT_MARKDOWN, .doc = "As the page scenarios/KEYS.md"},
         {0},
     };
     const struct argp argp = {

@@ -13,7 +13,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* What the folders of further calls begin with (results/README.md). */
+/* What the folders of further calls begin with (results/FORMAT.md). */
 #define CALL_FOLDER "call"
 
 static const char *const names[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* index.sqlite of a plan's folder: a row for every planned run, with its cell, its state and what
- * it took (results/README.md has the tables). One process writes it, the one that makes the runs.
+ * it took (results/FORMAT.md has the tables). One process writes it, the one that makes the runs.
  * The runs' folders are the truth; what the index says of a run is written anew from its folder
  * when both disagree, and an index that cannot be read is begun anew. */
 #ifndef TESTBED_CMD_PLAN_INDEX_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Where a run's certificate comes from and where it goes: certificate.json in its folder
- * (results/README.md). Real runs make theirs in netns_certify.c. */
+ * (results/FORMAT.md). Real runs make theirs in netns_certify.c. */
 #ifndef TESTBED_RUN_CERTIFY_H
 #define TESTBED_RUN_CERTIFY_H
 

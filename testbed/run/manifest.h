@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* manifest.json of a run folder (results/README.md has the schema). */
+/* manifest.json of a run folder (results/FORMAT.md has the schema). */
 #ifndef TESTBED_RUN_MANIFEST_H
 #define TESTBED_RUN_MANIFEST_H
 

@@ -34,7 +34,7 @@ static struct netns_rates with(size_t n)
 static void expect(const struct manifest *m, const char *reason, int64_t count, const char *detail)
 {
     char text[16 * 1024], word[48];
-    FILE *f = fopen("results/README.md", "re");
+    FILE *f = fopen("results/REASONS.md", "re");
 
     assert_non_null(f);
     text[fread(text, 1, sizeof text - 1, f)] = '\0';

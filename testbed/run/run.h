@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One run: from a planned scenario to a complete run folder, in virtual time or in real namespaces.
- * Both doors leave the same files (results/README.md). */
+ * Both doors leave the same files (results/FORMAT.md). */
 #ifndef TESTBED_RUN_RUN_H
 #define TESTBED_RUN_RUN_H
 

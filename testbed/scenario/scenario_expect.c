@@ -311,12 +311,12 @@ static const struct scenario_metric *read_metric(struct reader *r, const struct 
     else if (scenario_metric_nearest(text, nearest))
         scenario_errors_add(r->errors, f->at,
                             "expect: unknown metric \"%s\", did you mean \"%s\"?; allowed: the "
-                            "metrics of analysis/README.md",
+                            "metrics of analysis/METRICS.md",
                             text, nearest);
     else
         scenario_errors_add(r->errors, f->at,
                             "expect: unknown metric \"%s\"; allowed: the metrics of "
-                            "analysis/README.md",
+                            "analysis/METRICS.md",
                             text);
     return m;
 }
@@ -412,7 +412,7 @@ static void read_expect(struct reader *r, struct fy_node *node, struct scenario_
     if (!f[RULE_METRIC].given) {
         scenario_errors_add(r->errors, at,
                             "an expectation has no metric; allowed: the metrics of "
-                            "analysis/README.md");
+                            "analysis/METRICS.md");
         return;
     }
     m = read_metric(r, &f[RULE_METRIC], e);

@@ -186,7 +186,7 @@ static void test_names_of_cells_are_those_of_runs(void **state)
 /* The list of metrics is that of the page that defines them: name, unit, distribution. */
 static void test_metrics_are_the_documented_ones(void **state)
 {
-    FILE *f = fopen("analysis/README.md", "re");
+    FILE *f = fopen("analysis/METRICS.md", "re");
     char line[2000], name[100], after[16];
     size_t found = 0;
     bool metrics = false;
@@ -198,7 +198,7 @@ static void test_metrics_are_the_documented_ones(void **state)
         bool distribution;
 
         if (!strncmp(line, "## ", 3))
-            metrics = !strcmp(line, "## Metrics\n"); /* other sections have other tables */
+            metrics = !strcmp(line, "## Definitions\n"); /* other sections have other tables */
         if (sscanf(line, "| `%99[a-z0-9_]`%15[^|]|", name, after) != 2 || !metrics)
             continue;
         distribution = strstr(after, "†") != NULL;

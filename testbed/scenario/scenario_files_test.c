@@ -9,16 +9,17 @@
 #include <string.h>
 #include <cmocka.h>
 
-#define PAGE "scenarios/README.md"
+#define PAGE "scenarios/WRITING.md"
 
-/* Everything in a file behind the line `from` and before the line `to` (NULL: to the end). */
+/* Everything in a file behind the line `from` (NULL: from its beginning) and before the line `to`
+ * (NULL: to its end). */
 static char *section(const char *path, const char *from, const char *to)
 {
     FILE *f = fopen(path, "re");
     char *text = NULL, line[1000];
     size_t len;
     FILE *out = open_memstream(&text, &len);
-    bool inside = false;
+    bool inside = !from;
 
     assert_non_null(f);
     assert_non_null(out);
@@ -37,7 +38,7 @@ static char *section(const char *path, const char *from, const char *to)
 
 static void test_key_reference_is_current(void **state)
 {
-    char *committed = section(PAGE, "<!-- keys -->\n", NULL), *generated = NULL;
+    char *committed = section("scenarios/KEYS.md", NULL, NULL), *generated = NULL;
     size_t len;
     FILE *out = open_memstream(&generated, &len);
 
@@ -61,6 +62,20 @@ static void test_example_of_the_page(void **state)
     assert_int_equal(p->run_count, 12);
     assert_string_equal(p->runs[0].name, "path.rate=1mbit,share=25p-1");
     assert_int_equal(p->runs[2].scenario.seed, 9);
+    plan_free(p);
+    free(text);
+}
+
+/* The shorter one, of the page people come to first. */
+static void test_example_of_the_readme(void **state)
+{
+    char *text = section("scenarios/README.md", "```yaml\n", "```\n");
+    struct plan *p = NULL;
+
+    (void)state;
+    assert_int_equal(plan_parse(&p, "README.md", text, strlen(text), NULL, stdout), 0);
+    assert_int_equal(p->cell_count, 2);
+    assert_int_equal(p->run_count, 6);
     plan_free(p);
     free(text);
 }
@@ -184,8 +199,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_key_reference_is_current), cmocka_unit_test(test_example_of_the_page),
-        cmocka_unit_test(test_committed_scenarios),      cmocka_unit_test(test_paper_settings),
-        cmocka_unit_test(test_default_scenario),
+        cmocka_unit_test(test_example_of_the_readme),    cmocka_unit_test(test_committed_scenarios),
+        cmocka_unit_test(test_paper_settings),           cmocka_unit_test(test_default_scenario),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

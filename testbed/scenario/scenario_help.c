@@ -36,7 +36,10 @@ static void print_units(FILE *out)
 void scenario_keys_help(FILE *out, bool markdown)
 {
     if (markdown)
-        fprintf(out, "| key | type | default | allowed | meaning |\n|---|---|---|---|---|\n");
+        fprintf(
+            out,
+            "# Keys of a scenario\n\nMade by `build/muxbed keys --markdown`; a test compares.\n\n"
+            "| key | type | default | allowed | meaning |\n|---|---|---|---|---|\n");
     for (size_t i = 0; i < scenario_key_count(); i++) {
         const struct scenario_key *k = scenario_key_at(i);
         const char *preset = *k->preset ? k->preset : "(none)";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The one table of scenario keys. The YAML reader, --set, the grid, the printer, the help and the
- * key reference of scenarios/README.md all work from it, so a new key is a new row. */
+ * key reference scenarios/KEYS.md all work from it, so a new key is a new row. */
 #ifndef TESTBED_SCENARIO_SCENARIO_KEYS_H
 #define TESTBED_SCENARIO_SCENARIO_KEYS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The names of metrics that expectations may speak of. analysis/README.md defines them; a test
+/* The names of metrics that expectations may speak of. analysis/METRICS.md defines them; a test
  * holds both lists together. */
 #ifndef TESTBED_SCENARIO_SCENARIO_METRIC_H
 #define TESTBED_SCENARIO_SCENARIO_METRIC_H
