@@ -6,6 +6,7 @@
 #include "analysis/ingest/run_data.h"
 #include "analysis/metrics/audio.h"
 #include "analysis/metrics/bottleneck.h"
+#include "analysis/metrics/control_series.h"
 #include "analysis/metrics/delays.h"
 #include "analysis/metrics/fairness.h"
 #include "analysis/metrics/flow_metrics.h"
@@ -242,6 +243,9 @@ static int write_series(struct reduction *r, const char *dir, struct fault *f)
         drawn.owd = r->traffic.all.owd;
     }
     rc = series_write(dir, &r->data, &drawn, &r->windows);
+    rc = rc ? rc
+            : control_series_write(dir, &r->data.tables[RUN_SENDER][RECORD_RATE],
+                                   r->windows.at[WINDOW_WHOLE].end);
     rc = rc ? rc : traffic_write(&r->traffic, &r->data, dir);
     rc = rc || !play_here(&r->data) ? rc : play_write_series(dir, &r->data);
     return rc ? fault_set(f, rc, "%s: %s", dir, rc == ERR_OS ? strerror(errno) : err_text(rc)) : 0;

@@ -45,20 +45,32 @@ static const char *series_of(enum figure kind)
     }
 }
 
+static FILE *open_series(const struct plan_results *p, size_t cell, const char *series,
+                         struct fault *f)
+{
+    char path[PATH_BYTES];
+    FILE *in;
+
+    snprintf(path, sizeof path, "%s/%s/series.%s.csv", p->dir, p->runs[p->cells[cell].shown].name,
+             series);
+    in = fopen(path, "re");
+    if (!in) {
+        fault_set(f, ERR_OS, "%s: %s", path, strerror(errno));
+    }
+    return in;
+}
+
 /* Appends a cell's series; with a stack, that as the first column. */
 static int put_series(FILE *out, const struct plan_results *p, size_t cell, enum figure kind,
                       const char *stack, bool names, struct fault *f)
 {
-    char path[PATH_BYTES], *line = NULL;
+    FILE *in = open_series(p, cell, series_of(kind), f);
+    char *line = NULL;
     size_t room = 0;
     bool first = true;
-    FILE *in;
 
-    snprintf(path, sizeof path, "%s/%s/series.%s.csv", p->dir, p->runs[p->cells[cell].shown].name,
-             series_of(kind));
-    in = fopen(path, "re");
     if (!in) {
-        return fault_set(f, ERR_OS, "%s: %s", path, strerror(errno));
+        return ERR_OS;
     }
     while (getline(&line, &room, in) > 0) {
         if (!first || names) {
@@ -68,6 +80,45 @@ static int put_series(FILE *out, const struct plan_results *p, size_t cell, enum
     }
     free(line);
     fclose(in);
+    return 0;
+}
+
+/* The queue_delay_p95_ms of a line of series.delay.csv, its last column but one. */
+static const char *queue_of(char *line)
+{
+    char *last = strrchr(line, ','), *queue;
+
+    if (!last) {
+        return "";
+    }
+    *last = '\0';
+    queue = strrchr(line, ',');
+    return queue ? queue + 1 : "";
+}
+
+/* The series of the rate control, and beside each bin what packets waited in the path's queue: the
+ * delays have the same bins. */
+static int put_control(FILE *out, const struct plan_results *p, size_t cell, struct fault *f)
+{
+    char *line[2] = {NULL, NULL};
+    size_t room[2] = {0, 0};
+    FILE *control = open_series(p, cell, "control", f);
+    FILE *delay = control ? open_series(p, cell, "delay", f) : NULL;
+
+    while (delay && getline(&line[0], &room[0], control) > 0 &&
+           getline(&line[1], &room[1], delay) > 0) {
+        line[0][strcspn(line[0], "\n")] = '\0';
+        fprintf(out, "%s,%s\n", line[0], queue_of(line[1]));
+    }
+    free(line[0]);
+    free(line[1]);
+    if (control) {
+        fclose(control);
+    }
+    if (!delay) {
+        return ERR_OS;
+    }
+    fclose(delay);
     return 0;
 }
 
@@ -288,6 +339,8 @@ static int put(FILE *out, const struct plan_results *p, const json_t *summary, e
 {
     if (kind == FIGURE_RECOVERY) {
         put_recovery(out, p, number);
+    } else if (kind == FIGURE_CONTROL) {
+        return put_control(out, p, number, f);
     } else if (kind < FIGURE_CELL_KINDS) {
         return put_series(out, p, number, kind, NULL, true, f);
     } else if (kind >= FIGURE_PLAN_KINDS) {

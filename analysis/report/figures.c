@@ -35,6 +35,7 @@ static const char *const names[FIGURE_KINDS] = {
     [FIGURE_DELAY] = "delay",
     [FIGURE_CDF] = "cdf",
     [FIGURE_SENDER_QUEUE] = "sender_queue",
+    [FIGURE_CONTROL] = "control",
     [FIGURE_RECOVERY] = "recovery",
     [FIGURE_COMPARE_MEDIA] = "compare_media",
     [FIGURE_COMPARE_DELAY] = "compare_delay",
@@ -73,6 +74,16 @@ static bool shows(const struct plan_results *p, size_t cell, const char *metric)
 
     return json_object_get(json_object_get(json_object_get(r->doc, "metrics"), metric), "whole") &&
            len < (int)sizeof path && access(path, R_OK) == 0;
+}
+
+/* Whether the rate control of that run left a record of what it saw. */
+static bool shows_control(const struct plan_results *p, size_t cell)
+{
+    char path[PATH_BYTES];
+    int len = snprintf(path, sizeof path, "%s/%s/series.control.csv", p->dir,
+                       p->runs[p->cells[cell].shown].name);
+
+    return len < (int)sizeof path && access(path, R_OK) == 0;
 }
 
 static bool any_cell_has(const struct plan_results *p, const json_t *summary, const char *metric,
@@ -193,6 +204,7 @@ bool figures_wanted(const struct plan_results *p, const json_t *summary, enum fi
     case FIGURE_CDF:
         return shows(p, number, "media_owd_ms_mean") || shows(p, number, "traffic_owd_ms_mean");
     case FIGURE_SENDER_QUEUE: return shows(p, number, "media_owd_ms_mean");
+    case FIGURE_CONTROL: return shows(p, number, "media_owd_ms_mean") && shows_control(p, number);
     case FIGURE_RECOVERY:
         return json_array_size(
                    json_object_get(p->runs[p->cells[number].shown].doc, "media_after_bps")) > 1;

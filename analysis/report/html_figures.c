@@ -23,6 +23,11 @@ static const struct {
     [FIGURE_SENDER_QUEUE] = {"Waiting times over time",
                              "Where packets wait: in the queue of the path, and in the sender "
                              "(beyond what pacing the frame takes)."},
+    [FIGURE_CONTROL] = {"What the rate control saw and did",
+                        "Why the call has its rate: the rate control's target, its estimate from "
+                        "delay and the rate acknowledged (above); the signal of its overuse "
+                        "detector against the threshold, which adapts (middle); the waiting in the "
+                        "path's queue (below; 0.1 s bins)."},
     [FIGURE_RECOVERY] = {"Media after the transfer",
                          "How fast media uses what the file left free: mean throughput of each "
                          "full second after the last file byte arrived."},
