@@ -90,18 +90,12 @@ static int create_pairs(struct chain *c, struct message *m)
     return 0;
 }
 
-/* The router at the receiver's side delays what goes forward. */
-static enum topology_direction delayed_by(enum topology_node router)
-{
-    return router == TOPOLOGY_ROUTER2 ? TOPOLOGY_FORWARD : TOPOLOGY_BACKWARD;
-}
-
 static int shape(const struct chain *c, const struct topology_iface *t, struct shape_netem *out,
                  struct message *m)
 {
-    const struct impair_config *asked = &c->topo.impair[delayed_by(t->node)];
+    const struct impair_config *asked = &c->topo.impair[t->link];
     const struct impair_config plain = {.delay = asked->delay};
-    bps_t shaped = c->topo.paths[delayed_by(t->node)].rate;
+    bps_t shaped = c->topo.paths[t->link].rate;
     bps_t rate = asked->rate > shaped ? asked->rate : shaped;
     int rc = shape_netem(out, rate, asked, m);
 
@@ -121,10 +115,10 @@ static int configure(struct chain *c, size_t i, struct message *m)
 {
     const struct topology_iface *t = &c->topo.ifaces[i];
     struct iface f = at(c, i);
-    int rc = iface_prepare(&f, topology_is_router(t->node), m);
+    int rc = iface_prepare(&f, topology_forwards(&c->topo, t->node), m);
 
     if (!rc && t->tbf) {
-        rc = qdisc_set_tbf(f.nl, f.ifindex, &c->topo.tbf[topology_shaped_by(t->node)], m);
+        rc = qdisc_set_tbf(f.nl, f.ifindex, &c->topo.tbf[t->link], m);
     }
     if (!rc && t->netem) {
         rc = set_netem(c, &f, t, m);
@@ -271,25 +265,48 @@ static int list_node(struct chain *c, enum topology_node node, struct qdisc *lis
     return n;
 }
 
-/* Whether this is the tbf that shapes what a router sends, not one that somebody has put elsewhere.
- */
-static bool is_shaper(const struct chain *c, enum topology_node node, const struct qdisc *q)
+/* The interface of a node that a qdisc is on; NULL: none of ours. */
+static const struct topology_iface *iface_of(const struct chain *c, enum topology_node node,
+                                             const struct qdisc *q)
 {
-    int i = topology_iface(&c->topo, node, "wan");
-
-    return i >= 0 && c->ifindex[i] == q->ifindex && !strcmp(q->kind, "tbf");
+    for (size_t i = 0; i < c->topo.iface_count; i++) {
+        if (c->topo.ifaces[i].node == node && c->ifindex[i] == q->ifindex) {
+            return &c->topo.ifaces[i];
+        }
+    }
+    return NULL;
 }
 
-/* The qdisc of that kind on an interface of a node; all 0 when somebody has taken it away. */
-static int find_kind(struct chain *c, enum topology_node node, const char *iface, const char *kind,
-                     struct qdisc *out, struct message *m)
+/* Whether this is the tbf that shapes what a router sends, not one that somebody has put elsewhere.
+ */
+static bool is_shaper(const struct topology_iface *i, const struct qdisc *q)
+{
+    return i && i->tbf && !strcmp(q->kind, "tbf");
+}
+
+/* The interface that shapes a link, or delays it; -1: none does. */
+static int find_iface(const struct chain *c, size_t link, bool netem)
+{
+    for (size_t i = 0; i < c->topo.iface_count; i++) {
+        const struct topology_iface *t = &c->topo.ifaces[i];
+
+        if (t->link == link && (netem ? t->netem : t->tbf)) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+/* The qdisc of that kind on an interface; all 0 when somebody has taken it away, or at -1. */
+static int find_kind(struct chain *c, int iface, const char *kind, struct qdisc *out,
+                     struct message *m)
 {
     struct qdisc list[QDISCS_MAX];
-    int n = list_node(c, node, list, m), at_iface = topology_iface(&c->topo, node, iface);
+    int n = iface < 0 ? 0 : list_node(c, c->topo.ifaces[iface].node, list, m);
 
     *out = (struct qdisc){0};
-    for (int i = 0; i < n && at_iface >= 0; i++) {
-        if (list[i].ifindex == c->ifindex[at_iface] && !strcmp(list[i].kind, kind)) {
+    for (int i = 0; i < n; i++) {
+        if (list[i].ifindex == c->ifindex[iface] && !strcmp(list[i].kind, kind)) {
             *out = list[i];
             return 0;
         }
@@ -297,14 +314,12 @@ static int find_kind(struct chain *c, enum topology_node node, const char *iface
     return n < 0 ? n : 0;
 }
 
-static int link_counters(struct chain *c, enum topology_direction d, struct chain_link *out,
-                         struct message *m)
+int chain_link_counters(struct chain *c, size_t link, struct chain_link *out, struct message *m)
 {
-    static const enum topology_node routers[TOPOLOGY_DIRECTIONS] = {
-        [TOPOLOGY_FORWARD] = TOPOLOGY_ROUTER1, [TOPOLOGY_BACKWARD] = TOPOLOGY_ROUTER2};
     struct qdisc tbf, netem;
-    int rc = find_kind(c, routers[d], "wan", "tbf", &tbf, m);
+    int rc = find_kind(c, find_iface(c, link, false), "tbf", &tbf, m);
 
+    rc = rc ? rc : find_kind(c, find_iface(c, link, true), "netem", &netem, m);
     if (rc) {
         return rc;
     }
@@ -314,21 +329,18 @@ static int link_counters(struct chain *c, enum topology_direction d, struct chai
         .out_bytes = tbf.sent_bytes,
         .drops = tbf.drops,
         .backlog_packets = tbf.backlog_packets,
+        .delayed_packets = netem.sent_packets,
+        .delayed_bytes = netem.sent_bytes,
     };
-    if (c->topo.ifaces[topology_iface(&c->topo, routers[!d], "lan")].netem) {
-        rc = find_kind(c, routers[!d], "lan", "netem", &netem, m);
-        out->delayed_packets = rc ? 0 : netem.sent_packets;
-        out->delayed_bytes = rc ? 0 : netem.sent_bytes;
-    }
-    return rc;
+    return 0;
 }
 
 int chain_counters(struct chain *c, struct chain_link *forward, struct chain_link *backward,
                    struct message *m)
 {
-    int rc = link_counters(c, TOPOLOGY_FORWARD, forward, m);
+    int rc = chain_link_counters(c, TOPOLOGY_FORWARD, forward, m);
 
-    return rc ? rc : link_counters(c, TOPOLOGY_BACKWARD, backward, m);
+    return rc ? rc : chain_link_counters(c, TOPOLOGY_BACKWARD, backward, m);
 }
 
 static void note_loss(struct chain_losses *out, uint64_t count, enum topology_node node,
@@ -342,16 +354,16 @@ static void note_loss(struct chain_losses *out, uint64_t count, enum topology_no
 static void count_drops(const struct chain *c, enum topology_node node, const struct qdisc *q,
                         struct chain_losses *out)
 {
-    enum topology_direction d = delayed_by(node);
+    const struct topology_iface *i = iface_of(c, node, q);
     uint64_t asked, unexpected = q->drops;
 
-    if (is_shaper(c, node, q)) {
+    if (is_shaper(i, q)) {
         return;
     }
-    if (!strcmp(q->kind, "netem")) {
-        asked = shape_netem_losses_max(&c->topo.impair[d], q->sent_packets + q->drops);
+    if (i && i->netem && !strcmp(q->kind, "netem")) {
+        asked = shape_netem_losses_max(&c->topo.impair[i->link], q->sent_packets + q->drops);
         asked = asked < q->drops ? asked : q->drops;
-        out->asked[d] += asked;
+        out->asked[i->link] += asked;
         unexpected -= asked;
     }
     out->qdisc_drops += unexpected;
@@ -413,7 +425,7 @@ static int check_iface(struct chain *c, size_t i, struct message *m)
 
         return rc ? rc : qdisc_check_netem(f.nl, f.ifindex, &netem, m);
     }
-    return t->tbf ? qdisc_check_tbf(f.nl, f.ifindex, &c->topo.tbf[topology_shaped_by(t->node)], m)
+    return t->tbf ? qdisc_check_tbf(f.nl, f.ifindex, &c->topo.tbf[t->link], m)
                   : check_plain(c, i, m);
 }
 
@@ -448,17 +460,17 @@ int chain_changes(struct chain *c, struct chain_changes *out, struct message *m)
     return 0;
 }
 
-int chain_reshape(struct chain *c, enum topology_direction d, const struct shape_tbf *tbf,
-                  struct message *m)
+int chain_reshape(struct chain *c, size_t link, const struct shape_tbf *tbf, struct message *m)
 {
-    for (size_t i = 0; i < c->topo.iface_count; i++) {
-        const struct topology_iface *t = &c->topo.ifaces[i];
-        struct iface f = at(c, i);
+    int i = find_iface(c, link, false);
 
-        if (t->tbf && topology_shaped_by(t->node) == d && qdisc_set_tbf(f.nl, f.ifindex, tbf, m)) {
-            return located(m, t);
+    if (i >= 0) {
+        struct iface f = at(c, (size_t)i);
+
+        if (qdisc_set_tbf(f.nl, f.ifindex, tbf, m)) {
+            return located(m, &c->topo.ifaces[i]);
         }
     }
-    c->topo.tbf[d] = *tbf;
+    c->topo.tbf[link] = *tbf;
     return 0;
 }

@@ -12,19 +12,19 @@
 
 struct chain;
 
-/* Counters of one shaped direction since the chain came up. */
+/* Counters of one link since the chain came up. */
 struct chain_link {
     uint64_t in_packets, out_packets, out_bytes, drops;
     uint32_t backlog_packets;
     uint64_t delayed_packets, delayed_bytes; /* out of netem behind it, without those it lost */
 };
 
-/* Packets lost elsewhere than at the two shapers. All but asked should stay 0. */
+/* Packets lost elsewhere than at the shapers. All but asked should stay 0. */
 struct chain_losses {
-    /* by netem, as the topology asks of a direction; what is more than chance explains is among
+    /* by netem, as the topology asks of a link; what is more than chance explains is among
      * qdisc_drops */
-    uint64_t asked[TOPOLOGY_DIRECTIONS];
-    uint64_t qdisc_drops; /* on qdiscs other than the two shapers */
+    uint64_t asked[TOPOLOGY_LINKS_MAX];
+    uint64_t qdisc_drops; /* on qdiscs other than the shapers */
     uint64_t iface_drops; /* by an interface: a full backlog, a peer that is down */
     char where[48];       /* the first place with a loss: "router1 lan netem" */
 };
@@ -47,8 +47,10 @@ void chain_down(struct chain *c);
 const struct topology *chain_topology(const struct chain *c);
 /* The node's namespace; owned by the chain. */
 int chain_ns(const struct chain *c, enum topology_node node);
-/* forward is what router 1 sends to router 2; all 0 where somebody has taken the shaper away.
- * Returns 0 or ERR_OS with the cause. */
+/* What the link has carried; all 0 where somebody has taken the shaper away. Returns 0 or ERR_OS
+ * with the cause. */
+int chain_link_counters(struct chain *c, size_t link, struct chain_link *out, struct message *m);
+/* The same of both directions of the first bottleneck: forward is what router 1 sends. */
 int chain_counters(struct chain *c, struct chain_link *forward, struct chain_link *backward,
                    struct message *m);
 int chain_losses(struct chain *c, struct chain_losses *out, struct message *m);
@@ -57,8 +59,7 @@ int chain_changes(struct chain *c, struct chain_changes *out, struct message *m)
 /* Gives TCP connections whose data a node sends the congestion control of that name, as the kernel
  * calls it, whoever opens them. Returns 0, or ERR_OS with the cause. */
 int chain_congestion(struct chain *c, enum topology_node node, const char *name, struct message *m);
-/* Changes rate and queue limit of one direction's shaper in place. */
-int chain_reshape(struct chain *c, enum topology_direction d, const struct shape_tbf *tbf,
-                  struct message *m);
+/* Changes rate and queue limit of one link's shaper in place. */
+int chain_reshape(struct chain *c, size_t link, const struct shape_tbf *tbf, struct message *m);
 
 #endif
