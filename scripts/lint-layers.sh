@@ -33,6 +33,7 @@ testbed/*             agents/base/* agents/record/* agents/play/* agents/agent*.
 analysis/ingest/*     agents/base/* agents/record/*
 analysis/metrics/rtp_log* agents/base/* agents/media/* agents/rtp/* analysis/ingest/*
 analysis/metrics/*    agents/base/* analysis/ingest/*
+analysis/report/agreement* agents/base/* agents/record/* analysis/*
 analysis/*            agents/base/* analysis/*
 '
 
