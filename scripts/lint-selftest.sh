@@ -54,7 +54,7 @@ include() {
 
 clean_tree
 compile
-for lint in layers purity sizes format text pages shell; do
+for lint in layers purity symbols sizes format text pages shell; do
     expect pass $lint "a clean tree"
 done
 
@@ -91,6 +91,15 @@ expect fail purity "an object that asks for the time"
 compile
 printf 'int x;\n' >agents/cc/other.c
 expect fail purity "a source without an object"
+
+printf 'int lonely(void)\n{\n    return pure();\n}\n' >>agents/cc/pure.c
+compile
+expect fail symbols "a function that nobody else uses"
+printf 'static int lonely(void)\n{\n    return pure();\n}\nint (*const way)(void) = lonely;\n' >>agents/cc/pure.c
+printf 'extern int (*const way)(void);\n' >agents/quic/other.h
+compile
+expect pass symbols "one that is static, and one that another file names"
+compile
 
 {
     echo 'int long_one(void)'

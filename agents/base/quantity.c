@@ -50,11 +50,6 @@ const char *quantity_units(enum quantity_kind kind)
     return kinds[kind].units;
 }
 
-const char *quantity_noun(enum quantity_kind kind)
-{
-    return kinds[kind].noun;
-}
-
 struct number {
     __int128 mantissa; /* all digits, without the point */
     size_t integers, fractions;

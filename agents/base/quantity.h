@@ -31,7 +31,5 @@ int quantity_parse(int64_t *out, enum quantity_kind kind, bool bare, const char 
 char *quantity_print(enum quantity_kind kind, int64_t v, char *text);
 /* The units of a kind for messages: "ns, us, ms, s, min". */
 const char *quantity_units(enum quantity_kind kind);
-/* What a value of that kind is called: "a time", "a rate", ... */
-const char *quantity_noun(enum quantity_kind kind);
 
 #endif

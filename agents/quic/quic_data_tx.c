@@ -222,7 +222,7 @@ int quic_data_tx_produce(struct quic_data_tx *d, ns_t now)
 
     while (rv == 0 && quic_data_tx_deadline(d) <= now) {
         if (d->next_due >= d->cfg->stop) {
-            quic_data_tx_stop(d);
+            d->finished = true;
         } else if (d->unsent_bytes < QUEUE_BYTES_MAX) {
             rv = queue_message(d, now);
         }
@@ -310,18 +310,13 @@ int quic_data_tx_prepare(struct quic_data_tx *d, ngtcp2_conn *conn, size_t min_b
     }
     expire_queue(d, conn, now);
     if (!d->finished && now >= d->cfg->stop) {
-        quic_data_tx_stop(d);
+        d->finished = true;
     }
     while (rv == 0 && !d->cfg->interval && !d->finished && d->unsent_bytes < min_bytes) {
         rv = queue_message(d, now);
     }
     open_streams(d, conn);
     return rv;
-}
-
-void quic_data_tx_stop(struct quic_data_tx *d)
-{
-    d->finished = true;
 }
 
 int quic_data_tx_close(struct quic_data_tx *d, ngtcp2_conn *conn, ns_t now)

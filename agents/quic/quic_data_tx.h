@@ -75,8 +75,6 @@ int quic_data_tx_prepare(struct quic_data_tx *d, ngtcp2_conn *conn, size_t min_b
 /* Lost bytes of the message wait to be sent again: gives it up if it is too old. */
 void quic_data_tx_lost(struct quic_data_tx *d, ngtcp2_conn *conn, struct quic_data_message *m,
                        ns_t now);
-/* No new messages from now on (cfg->stop, or the end of the run). */
-void quic_data_tx_stop(struct quic_data_tx *d);
 /* Queues CLOSE behind what is queued, once. Returns 0 or ERR_NOMEM. */
 int quic_data_tx_close(struct quic_data_tx *d, ngtcp2_conn *conn, ns_t now);
 /* The message to send next, NULL when none waits or none can be sent. */

@@ -142,7 +142,7 @@ static struct agent_media_packing packing(const struct quic_media_tx *m)
                                         .overhead_bytes = m->overhead_bytes};
 }
 
-bps_t quic_media_tx_payload_rate(const struct quic_media_tx *m, bps_t ip_rate)
+static bps_t payload_of(const struct quic_media_tx *m, bps_t ip_rate)
 {
     struct agent_media_packing p = packing(m);
 
@@ -158,7 +158,7 @@ bps_t quic_media_tx_ip_rate(const struct quic_media_tx *m, bps_t payload_rate)
 
 void quic_media_tx_set_rate(struct quic_media_tx *m, bps_t rate, ns_t now)
 {
-    bps_t payload = quic_media_tx_payload_rate(m, rate);
+    bps_t payload = payload_of(m, rate);
 
     encoder_set_target(m->encoder, payload > m->cfg->min_rate ? payload : m->cfg->min_rate, now);
 }

@@ -92,8 +92,7 @@ void quic_media_tx_set_rate(struct quic_media_tx *m, bps_t rate, ns_t now);
 void quic_media_tx_set_payload_rate(struct quic_media_tx *m, bps_t rate, ns_t now);
 /* The limits in cfg have changed. */
 void quic_media_tx_limits_changed(struct quic_media_tx *m, ns_t now);
-/* The payload rate behind an IP-level rate, and back. */
-bps_t quic_media_tx_payload_rate(const struct quic_media_tx *m, bps_t ip_rate);
+/* The IP-level rate that a payload rate makes. */
 bps_t quic_media_tx_ip_rate(const struct quic_media_tx *m, bps_t payload_rate);
 /* The unit to send next, NULL when none waits. */
 struct quic_media_unit *quic_media_tx_head(const struct quic_media_tx *m);

@@ -17,7 +17,6 @@
 struct quic_tls {
     struct quic_tls_config cfg;
     uint8_t peer_fingerprint[QUIC_TLS_FINGERPRINT_BYTES];
-    uint8_t fingerprint[QUIC_TLS_FINGERPRINT_BYTES];
     WOLFSSL_CTX *ctx;
     WOLFSSL *ssl;
     bool peer_verified;
@@ -106,7 +105,7 @@ static int make_context(struct quic_tls *t)
     }
     wolfSSL_CTX_set_verify(t->ctx, WOLFSSL_VERIFY_PEER | WOLFSSL_VERIFY_FAIL_IF_NO_PEER_CERT,
                            verify_cb);
-    return tls_identity_install(t->ctx, t->fingerprint);
+    return tls_identity_install(t->ctx, NULL);
 }
 
 static int make_session(struct quic_tls *t)
@@ -196,9 +195,4 @@ bool quic_tls_peer_params(const struct quic_tls *t, const uint8_t **data, size_t
 {
     wolfSSL_get_peer_quic_transport_params(t->ssl, data, len);
     return *data && *len;
-}
-
-const uint8_t *quic_tls_fingerprint(const struct quic_tls *t)
-{
-    return t->fingerprint;
 }

@@ -39,7 +39,5 @@ void *quic_tls_handle(struct quic_tls *t);
 bool quic_tls_verified(const struct quic_tls *t);
 /* The peer's encoded QUIC transport parameters; false before they have arrived. */
 bool quic_tls_peer_params(const struct quic_tls *t, const uint8_t **data, size_t *len);
-/* Fingerprint of our own certificate. */
-const uint8_t *quic_tls_fingerprint(const struct quic_tls *t);
 
 #endif

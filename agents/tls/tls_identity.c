@@ -134,7 +134,7 @@ int tls_identity_install(void *ctx, uint8_t fingerprint[TLS_FINGERPRINT_BYTES])
                                                        WOLFSSL_FILETYPE_ASN1) != WOLFSSL_SUCCESS ||
                     wolfSSL_CTX_use_PrivateKey_buffer(ctx, c.key, c.key_len,
                                                       WOLFSSL_FILETYPE_ASN1) != WOLFSSL_SUCCESS ||
-                    wc_Sha256Hash(c.cert, (word32)c.cert_len, fingerprint) != 0)) {
+                    (fingerprint && wc_Sha256Hash(c.cert, (word32)c.cert_len, fingerprint) != 0))) {
         rv = ERR_CRYPTO;
     }
     memset(c.key, 0, sizeof c.key);

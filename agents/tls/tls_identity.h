@@ -18,7 +18,7 @@ int tls_library_open(void);
 void tls_library_close(void);
 
 /* Makes a P-256 key and a self-signed certificate, valid from now on, and puts them into ctx, a
- * WOLFSSL_CTX. Returns 0, ERR_NOMEM or ERR_CRYPTO. */
+ * WOLFSSL_CTX. fingerprint may be NULL. Returns 0, ERR_NOMEM or ERR_CRYPTO. */
 int tls_identity_install(void *ctx, uint8_t fingerprint[TLS_FINGERPRINT_BYTES]);
 /* For a verify callback: is what the peer sent (a WOLFSSL_X509_STORE_CTX) one certificate, and the
  * one with the wanted fingerprint? That says all then (RFC 8122 section 6.2), whatever its dates

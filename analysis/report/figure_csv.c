@@ -147,7 +147,8 @@ static int put_pair(FILE *out, const struct plan_results *p, size_t pair, enum f
 
 /* ---- of the plan: means of cells ---- */
 
-const char *figure_csv_window(const json_t *summary, size_t cell)
+/* The window a cell is compared in: "during" if it has one, else "whole". */
+static const char *window_of(const json_t *summary, size_t cell)
 {
     return summary_get(summary, cell, "link_utilisation_ratio", "during").n ? "during" : "whole";
 }
@@ -190,7 +191,7 @@ static void put_comparison(FILE *f, const struct plan_results *p, const json_t *
               : "cell,file_time_s,file_time_lo,file_time_hi,ideal_s\n",
           f);
     for (size_t c = 0; c < p->cell_count; c++) {
-        const char *w = figure_csv_window(s, c);
+        const char *w = window_of(s, c);
 
         put_word(f, p->cells[c].label);
         if (kind == FIGURE_COMPARE_MEDIA) {
@@ -235,7 +236,7 @@ static struct grid_value value_of(const struct plan_results *p, const json_t *s,
 {
     double rate = json_number_value(json_object_get(p->cells[c].params, "rate_bps"));
     double delay = json_number_value(json_object_get(p->cells[c].params, "delay_ms"));
-    const char *w = figure_csv_window(s, c);
+    const char *w = window_of(s, c);
     struct grid_value v = {NAN, NAN, NAN, NAN};
 
     switch (kind) {

@@ -26,7 +26,5 @@ struct figure_extent {
 
 struct figure_extent figure_csv_extent(const struct plan_results *p, const json_t *summary,
                                        enum figure kind);
-/* The window a cell is compared in: "during" if it has one, else "whole". */
-const char *figure_csv_window(const json_t *summary, size_t cell);
 
 #endif

@@ -96,8 +96,8 @@ static bool is_inside(const struct plan_results *p, enum figure kind)
            (kind >= FIGURE_CELL_KINDS && kind < FIGURE_PLAN_KINDS);
 }
 
-void html_figure_put(FILE *f, const struct plan_results *p, const json_t *summary, enum figure kind,
-                     size_t number)
+static void put_one(FILE *f, const struct plan_results *p, const json_t *summary, enum figure kind,
+                    size_t number)
 {
     char path[PATH_BYTES], full[2 * PATH_BYTES];
     bool inside = is_inside(p, kind);
@@ -127,6 +127,6 @@ void html_figures_put(FILE *f, const struct plan_results *p, const json_t *summa
                       enum figure from, enum figure to, size_t number)
 {
     for (enum figure k = from; k < to; k++) {
-        html_figure_put(f, p, summary, k, number);
+        put_one(f, p, summary, k, number);
     }
 }

@@ -10,11 +10,9 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* One figure, nothing if there is none: inside the page, or beside it when every cell of a large
- * plan is drawn. number is that of the cell or pair. */
-void html_figure_put(FILE *f, const struct plan_results *p, const json_t *summary, enum figure kind,
-                     size_t number);
-/* All of these kinds, the last one excluded. */
+/* The figures of all kinds from one to another, that one excluded, as far as there are any: inside
+ * the page, or beside it when every cell of a large plan is drawn. number is that of the cell or
+ * pair. */
 void html_figures_put(FILE *f, const struct plan_results *p, const json_t *summary,
                       enum figure from, enum figure to, size_t number);
 

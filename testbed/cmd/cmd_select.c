@@ -39,7 +39,8 @@ void cmd_select_init(struct cmd_select *s)
     *s = (struct cmd_select){.runs = -1, .seed = -1};
 }
 
-int64_t cmd_select_number(const struct argp_state *state, const char *option, const char *text)
+/* A whole number >= 0 given to an option; ends the program with a usage error otherwise. */
+static int64_t number_of(const struct argp_state *state, const char *option, const char *text)
 {
     char *end;
     long long v;
@@ -73,8 +74,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_error(state, "more than %d times --set", CMD_SETS_MAX);
         s->sets[s->set_count++] = arg;
         return 0;
-    case OPT_RUNS: s->runs = cmd_select_number(state, "runs", arg); return 0;
-    case OPT_SEED: s->seed = cmd_select_number(state, "seed", arg); return 0;
+    case OPT_RUNS: s->runs = number_of(state, "runs", arg); return 0;
+    case OPT_SEED: s->seed = number_of(state, "seed", arg); return 0;
     case OPT_ONLY: s->only = arg; return 0;
     case OPT_SHARD: set_shard(s, arg, state); return 0;
     default: return ARGP_ERR_UNKNOWN;

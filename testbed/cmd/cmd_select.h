@@ -22,8 +22,6 @@ struct cmd_select {
 extern const struct argp cmd_select_argp;
 
 void cmd_select_init(struct cmd_select *s);
-/* A whole number >= 0 given to an option; ends the program with a usage error otherwise. */
-int64_t cmd_select_number(const struct argp_state *state, const char *option, const char *text);
 /* Reads the selected scenario. Errors go to standard error. Returns 0 or an exit code. */
 int cmd_select_load(const struct cmd_select *s, struct plan **out);
 

@@ -72,6 +72,17 @@ bool scenario_has_call(const struct scenario *s, size_t n)
     return n == 0 || scenario_call_there(&s->calls[n - 1]);
 }
 
+/* Of its own, so that two calls do not make the same frames. */
+static int64_t call_seed(const struct scenario *s, size_t n)
+{
+    struct prng p;
+
+    if (n == 0)
+        return s->seed;
+    prng_init(&p, (uint64_t)s->seed, scenario_call_name(n));
+    return (int64_t)(prng_u64(&p) % SEED_LIMIT);
+}
+
 struct scenario scenario_of_call(const struct scenario *s, size_t n)
 {
     const struct scenario defaults = scenario_default();
@@ -82,7 +93,7 @@ struct scenario scenario_of_call(const struct scenario *s, size_t n)
         return of;
     of.stack = c->stack ? c->stack - 1 : s->stack;
     of.preset = c->preset ? c->preset - 1 : s->preset;
-    of.seed = scenario_call_seed(s, n);
+    of.seed = call_seed(s, n);
     of.start = c->start;
     of.media_start = c->start;
     of.media_stop = c->stop;
@@ -93,16 +104,6 @@ struct scenario scenario_of_call(const struct scenario *s, size_t n)
         of.channels[i] = defaults.channels[i];
     of.step_count = 0;
     return of;
-}
-
-int64_t scenario_call_seed(const struct scenario *s, size_t n)
-{
-    struct prng p;
-
-    if (n == 0)
-        return s->seed;
-    prng_init(&p, (uint64_t)s->seed, scenario_call_name(n));
-    return (int64_t)(prng_u64(&p) % SEED_LIMIT);
 }
 
 enum scenario_direction scenario_call_direction(const struct scenario *s, size_t n)

@@ -28,8 +28,6 @@ bool scenario_has_call(const struct scenario *s, size_t n);
  * priority in the fields of the first, and for the further ones no data and no steps. Number 0
  * gives *s. */
 struct scenario scenario_of_call(const struct scenario *s, size_t n);
-/* The seed of call n: of its own, so that two calls do not make the same frames. */
-int64_t scenario_call_seed(const struct scenario *s, size_t n);
 enum scenario_direction scenario_call_direction(const struct scenario *s, size_t n);
 /* One way, added both ways for call n alone. */
 ns_t scenario_call_extra_delay(const struct scenario *s, size_t n);

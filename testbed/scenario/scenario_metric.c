@@ -20,7 +20,7 @@
         name, distribution, window, SCENARIO_METRIC_OF_##whose, true                               \
     }
 
-const struct scenario_metric scenario_metrics[] = {
+static const struct scenario_metric metrics[] = {
     STEPPED("media_throughput_bps", false, NULL, CALL),
     STEPPED("media_goodput_bps", false, NULL, CALL),
     STEPPED("media_owd_ms", true, NULL, CALL),
@@ -118,7 +118,7 @@ const struct scenario_metric scenario_metrics[] = {
     ROW("owd_ms", true, "whole", TRAFFIC),
 };
 
-#define METRICS (sizeof(scenario_metrics) / sizeof(scenario_metrics[0]))
+#define METRICS (sizeof(metrics) / sizeof(metrics[0]))
 
 const size_t scenario_metric_count = METRICS;
 
@@ -200,7 +200,7 @@ const struct scenario_metric *scenario_metric_find(const char *text)
     const struct parts p = take_apart(text);
 
     for (size_t i = 0; i < METRICS; i++) {
-        const struct scenario_metric *m = &scenario_metrics[i];
+        const struct scenario_metric *m = &metrics[i];
         size_t len = strlen(m->name);
 
         if (!strncmp(p.name, m->name, len) && fits(m, &p) &&
@@ -220,8 +220,7 @@ bool scenario_metric_is_distribution(const char *text)
     const struct parts p = take_apart(text);
 
     for (size_t i = 0; i < METRICS; i++) {
-        if (scenario_metrics[i].distribution && fits(&scenario_metrics[i], &p) &&
-            !strcmp(p.name, scenario_metrics[i].name))
+        if (metrics[i].distribution && fits(&metrics[i], &p) && !strcmp(p.name, metrics[i].name))
             return true;
     }
     return false;
@@ -235,7 +234,7 @@ bool scenario_metric_nearest(const char *text, char *name)
     size_t n = 0;
 
     for (size_t i = 0; i < METRICS; i++) {
-        const struct scenario_metric *m = &scenario_metrics[i];
+        const struct scenario_metric *m = &metrics[i];
 
         for (size_t s = 0; fits(m, &p) && s < (m->distribution ? STATISTICS : 1); s++) {
             snprintf(names[n], sizeof(names[n]), "%s%s", m->name,

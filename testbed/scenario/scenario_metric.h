@@ -29,7 +29,6 @@ struct scenario_metric {
                    * window whole alone */
 };
 
-extern const struct scenario_metric scenario_metrics[];
 extern const size_t scenario_metric_count;
 
 /* The row of a metric as an expectation names it, so with a statistic exactly when it is a
