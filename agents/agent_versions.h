@@ -3,7 +3,7 @@
 #ifndef AGENTS_AGENT_VERSIONS_H
 #define AGENTS_AGENT_VERSIONS_H
 
-#define AGENT_VERSIONS 4
+#define AGENT_VERSIONS 5
 
 struct agent_version {
     const char *library, *version; /* static */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* build/analyze: reduces run folders and reports on plans. */
+#include "agents/base/err.h"
 #include "agents/base/std_streams.h"
 #include "analysis/metrics/lone_records.h"
 #include "analysis/metrics/reduce.h"
@@ -278,7 +279,7 @@ static int report(struct arguments *a)
     invalid = report_make(a->words[1], &a->report, stdout, &unmet, &f);
     if (invalid < 0) {
         fprintf(stderr, "analyze: %s\n", f.text);
-        return EXIT_RUNS;
+        return invalid == ERR_CONFIG ? EXIT_USAGE : EXIT_RUNS;
     }
     return invalid ? EXIT_RUNS : unmet ? EXIT_EXPECT : EXIT_SUCCESS;
 }

@@ -207,30 +207,48 @@ static int add_cell(struct agreement *a, size_t cell)
 
 /* ---- what must be so before anything is compared ---- */
 
+/* The number of the cell with that label; SIZE_MAX: there is none. */
+static size_t cell_called(const struct plan_results *p, const char *label)
+{
+    size_t c = 0;
+
+    while (c < p->cell_count && strcmp(p->cells[c].label, label) != 0) {
+        c++;
+    }
+    return c < p->cell_count ? c : SIZE_MAX;
+}
+
 size_t agreement_other(const struct agreement *a, size_t cell)
 {
-    const struct plan_results *p = a->plans;
-
-    for (size_t c = 0; c < p[1].cell_count; c++) {
-        if (strcmp(p[0].cells[cell].label, p[1].cells[c].label) == 0) {
-            return c;
-        }
-    }
-    return SIZE_MAX;
+    return cell_called(&a->plans[1], a->plans[0].cells[cell].label);
 }
 
 /* A part of a plan may lie beside the whole, but not beside something else. */
-static int check_any_common(const struct agreement *a, struct fault *f)
+static int check_any_common(const struct plan_results *first, const struct plan_results *second,
+                            struct fault *f)
 {
-    const struct plan_results *p = a->plans;
-
-    for (size_t c = 0; c < p[0].cell_count; c++) {
-        if (agreement_other(a, c) != SIZE_MAX) {
+    for (size_t c = 0; c < first->cell_count; c++) {
+        if (cell_called(second, first->cells[c].label) != SIZE_MAX) {
             return 0;
         }
     }
-    return fault_set(f, ERR_CONFIG, "the cells differ: %.80s is none of %s", p[1].cells[0].label,
-                     p[0].dir);
+    return fault_set(f, ERR_CONFIG,
+                     "the cells differ: %.80s of %s is none of %s; allowed: a plan of the same "
+                     "scenario, which has %.80s",
+                     first->cells[0].label, first->dir, second->dir, second->cells[0].label);
+}
+
+int agreement_check(const char *first, const struct plan_results *second, struct fault *f)
+{
+    struct plan_results p;
+    int rc = plan_results_load(&p, first, false, f);
+
+    if (rc) {
+        return rc;
+    }
+    rc = check_any_common(&p, second, f);
+    plan_results_fini(&p);
+    return rc;
 }
 
 static int check_cells(const struct agreement *a, struct fault *f)
@@ -238,7 +256,7 @@ static int check_cells(const struct agreement *a, struct fault *f)
     const struct plan_results *p = a->plans;
 
     if (a->opt->lenient) {
-        return check_any_common(a, f);
+        return check_any_common(&p[0], &p[1], f);
     }
     if (p[0].cell_count != p[1].cell_count) {
         return fault_set(f, ERR_CONFIG, "%s has %zu cells, %s %zu", p[0].dir, p[0].cell_count,

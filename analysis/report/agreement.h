@@ -10,6 +10,7 @@
 #define ANALYSIS_REPORT_AGREEMENT_H
 
 #include "analysis/ingest/fault.h"
+#include "analysis/report/plan.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,6 +38,9 @@ struct agreement_options {
 
 /* Names of the reasons that may be accepted: lateness. NULL from the end on. */
 const char *agreement_acceptable(size_t i);
+/* Whether two plans, the second loaded already, have a cell in common: before anything is written
+ * of such a comparison. Returns 0 or a negative code with *f filled, ERR_CONFIG when none is. */
+int agreement_check(const char *first, const struct plan_results *second, struct fault *f);
 /* The band of a metric around a value; negative when it has none. */
 double agreement_band(const char *metric, double value);
 /* Compares the plans in two folders, reducing what has not been, and prints a table to out. Returns

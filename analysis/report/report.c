@@ -62,6 +62,13 @@ int report_make(const char *dir, const struct report_options *o, FILE *out, size
     if (rc) {
         return rc;
     }
+    if (o->beside) {
+        rc = agreement_check(o->beside, &p, f);
+        if (rc) {
+            plan_results_fini(&p);
+            return rc;
+        }
+    }
     p.all_figures = o->all_figures;
     p.beside = o->beside;
     summary = summary_new(&p);

@@ -161,7 +161,15 @@ static void test_estimates(void **state)
     assert_true(all > 100000000 && all < 200000000);
     assert_true(records > 5000000 && records < 20000000);
     assert_true(summary < 1000000);
-    assert_int_equal(keep_working_bytes(&s), all);
+    assert_int_equal(keep_working_bytes(&s, KEEP_ALL, true), all);
+    /* no qlog; in virtual time captures of one pair of agents hold digests */
+    assert_true(keep_working_bytes(&s, KEEP_RECORDS, false) > 100000000);
+    assert_true(keep_working_bytes(&s, KEEP_SUMMARY, false) < all);
+    assert_true(keep_working_bytes(&s, KEEP_SUMMARY, true) < 2 * records);
+    assert_true(keep_working_bytes(&s, KEEP_SUMMARY, true) > records);
+    s.tcp[0].control = SCENARIO_CONTROL_CUBIC;
+    assert_true(keep_working_bytes(&s, KEEP_SUMMARY, true) > 100000000);
+    s.tcp[0].control = SCENARIO_CONTROL_NONE;
     /* a call alone does not fill a fast link */
     s.path_rate = 1000000000;
     assert_true(keep_final_bytes(&s, KEEP_ALL) < 5 * all);

@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define ANALYZE_USAGE 2
+
 enum { OPT_JSON = 0x100, OPT_FIGURES, OPT_BESIDE };
 
 struct options {
@@ -111,6 +113,8 @@ static int report(const struct options *o, const struct reducing *r)
 
     if (process_interrupted())
         return CMD_EXIT_INTERRUPTED;
+    if (status == ANALYZE_USAGE) /* --beside a plan of other cells, which it has said */
+        return CMD_EXIT_USAGE;
     if (r->bad > 0 || status > 1 || status < 0)
         return CMD_EXIT_RUNS;
     return status;

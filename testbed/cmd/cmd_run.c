@@ -238,7 +238,10 @@ static int prepare(const struct options *o, const struct plan *plan, struct exec
     if (rv)
         return rv;
     e->keep = choose_keep(o, plan, e->index);
-    rv = sweep_options_check_room(plan, e->keep, e->jobs, e->out, o->quiet);
+    rv = sweep_options_check_room(
+        plan,
+        &(struct sweep_room){.keep = e->keep, .link = e->link, .jobs = e->jobs, .dir = e->out},
+        o->quiet);
     if (rv)
         return rv;
     plan_index_put_text(e->index, "link", link);

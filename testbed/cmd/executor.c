@@ -184,7 +184,8 @@ static struct place *free_place(struct work *w)
 /* Whether there is room for one more beside those that are being made. */
 static bool has_room(struct work *w, const struct plan_run *run)
 {
-    int64_t need = keep_working_bytes(&run->scenario), free_bytes = keep_free_bytes(w->e->out);
+    int64_t need = keep_working_bytes(&run->scenario, w->e->keep, w->e->link == RUN_LINK_SIM),
+            free_bytes = keep_free_bytes(w->e->out);
 
     if (free_bytes > need)
         return true;

@@ -122,27 +122,42 @@ static double link_bytes(const struct scenario *s)
     return rate / 8 * ns_to_s(scenario_expected_duration(s));
 }
 
-/* Two captures and two qlogs, by what runs at 5 Mbit/s have left; records take about a sixth of
- * what the link carried. */
-#define ALL_PER_LINK_BYTE 2.6
+/* Records, two captures and two qlogs, by what runs at 5 Mbit/s have left: records take about a
+ * sixth of what the link carried. Captures with digests have a twentieth of the size. */
 #define RECORDS_PER_LINK_BYTE 0.16
+#define CAPTURES_PER_LINK_BYTE 2.1
+#define DIGESTS_PER_LINK_BYTE 0.11
+#define QLOGS_PER_LINK_BYTE 0.34
 #define SUMMARY_BYTES 100e3
 #define SUMMARY_BYTES_PER_S 2e3
 
-int64_t keep_final_bytes(const struct scenario *s, enum keep keep)
+/* Of a run of which so much is there for each byte that the link carried. */
+static int64_t run_bytes(const struct scenario *s, double per_link_byte)
 {
-    double bytes = SUMMARY_BYTES + SUMMARY_BYTES_PER_S * ns_to_s(scenario_expected_duration(s));
+    double bytes = SUMMARY_BYTES + SUMMARY_BYTES_PER_S * ns_to_s(scenario_expected_duration(s)) +
+                   per_link_byte * link_bytes(s);
 
-    if (keep == KEEP_RECORDS)
-        bytes += RECORDS_PER_LINK_BYTE * link_bytes(s);
-    else if (keep == KEEP_ALL)
-        bytes += ALL_PER_LINK_BYTE * link_bytes(s);
     return bytes < 9e18 ? (int64_t)bytes : INT64_MAX;
 }
 
-int64_t keep_working_bytes(const struct scenario *s)
+int64_t keep_final_bytes(const struct scenario *s, enum keep keep)
 {
-    return keep_final_bytes(s, KEEP_ALL);
+    switch (keep) {
+    case KEEP_SUMMARY: return run_bytes(s, 0);
+    case KEEP_RECORDS: return run_bytes(s, RECORDS_PER_LINK_BYTE);
+    case KEEP_ALL: break;
+    }
+    return run_bytes(s, RECORDS_PER_LINK_BYTE + CAPTURES_PER_LINK_BYTE + QLOGS_PER_LINK_BYTE);
+}
+
+int64_t keep_working_bytes(const struct scenario *s, enum keep keep, bool virtual_time)
+{
+    bool digests = virtual_time && !scenario_has_others(s);
+
+    if (keep == KEEP_ALL)
+        return keep_final_bytes(s, keep);
+    return run_bytes(s, RECORDS_PER_LINK_BYTE +
+                            (digests ? DIGESTS_PER_LINK_BYTE : CAPTURES_PER_LINK_BYTE));
 }
 
 int64_t keep_free_bytes(const char *dir)

@@ -5,6 +5,7 @@
 
 #include "testbed/scenario/scenario.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum keep {
@@ -26,8 +27,9 @@ int keep_trim(const char *dir, enum keep keep);
 /* Whether the run in dir still has what it was reduced from. */
 bool keep_can_reduce(const char *dir);
 
-/* About what a run needs in bytes: while it is made and reduced, and once it is trimmed. */
-int64_t keep_working_bytes(const struct scenario *s);
+/* About what a run needs in bytes: while it is made and reduced, in virtual time or in real, and
+ * once it is trimmed. */
+int64_t keep_working_bytes(const struct scenario *s, enum keep keep, bool virtual_time);
 int64_t keep_final_bytes(const struct scenario *s, enum keep keep);
 /* What may still be written to the disk that dir is on, bytes; INT64_MAX when nobody knows. */
 int64_t keep_free_bytes(const char *dir);

@@ -96,30 +96,29 @@ static void print_bytes(char *text, size_t len, int64_t bytes)
 }
 
 /* What all runs that are still to be made leave, and those that are being made need meanwhile. */
-static int64_t need(const struct plan *plan, enum keep keep, size_t jobs, const char *dir)
+static int64_t need(const struct plan *plan, const struct sweep_room *room)
 {
     int64_t bytes = 0, largest = 0;
     char run_dir[CMD_PATH_MAX];
 
     for (size_t i = 0; i < plan->run_count; i++) {
         const struct scenario *s = &plan->runs[i].scenario;
-        int64_t working = keep_working_bytes(s);
+        int64_t working = keep_working_bytes(s, room->keep, room->link == RUN_LINK_SIM);
 
-        if (!cmd_join(run_dir, dir, plan->runs[i].name) &&
+        if (!cmd_join(run_dir, room->dir, plan->runs[i].name) &&
             run_state_of(run_dir) >= RUN_STATE_UNREDUCED)
             continue;
-        bytes = plus(bytes, keep_final_bytes(s, keep));
+        bytes = plus(bytes, keep_final_bytes(s, room->keep));
         largest = working > largest ? working : largest;
     }
-    for (size_t i = 0; i < jobs && keep < KEEP_ALL && i < plan->run_count; i++)
+    for (size_t i = 0; i < room->jobs && room->keep < KEEP_ALL && i < plan->run_count; i++)
         bytes = plus(bytes, largest);
     return bytes;
 }
 
-int sweep_options_check_room(const struct plan *plan, enum keep keep, size_t jobs, const char *dir,
-                             bool quiet)
+int sweep_options_check_room(const struct plan *plan, const struct sweep_room *room, bool quiet)
 {
-    int64_t bytes = need(plan, keep, jobs, dir), there = keep_free_bytes(dir);
+    int64_t bytes = need(plan, room), there = keep_free_bytes(room->dir);
     char wanted[40], left[40];
 
     print_bytes(wanted, sizeof(wanted), bytes);
@@ -128,12 +127,12 @@ int sweep_options_check_room(const struct plan *plan, enum keep keep, size_t job
         fprintf(stderr,
                 "muxbed: %s: about %s are needed (--keep %s), %s free; allowed: %s, fewer runs, or "
                 "--out on another disk\n",
-                dir, wanted, keep_name(keep), left,
-                keep == KEEP_SUMMARY ? "fewer --jobs" : "--keep summary");
+                room->dir, wanted, keep_name(room->keep), left,
+                room->keep == KEEP_SUMMARY ? "fewer --jobs" : "--keep summary");
         return CMD_EXIT_HOST;
     }
     if (!quiet && (bytes >= WORTH_SAYING_BYTES || plan->run_count > KEEP_ALL_RUNS_MAX))
         fprintf(stderr, "%s: up to about %s on disk (--keep %s), %s free\n", plan->base.name,
-                wanted, keep_name(keep), left);
+                wanted, keep_name(room->keep), left);
     return 0;
 }

@@ -122,7 +122,8 @@ static void assert_number(const json_t *doc, const char *keys, int64_t value)
 static void assert_versions(const json_t *d)
 {
     static const char *const numbered[] = {"versions.wolfssl", "versions.ngtcp2",
-                                           "versions.usrsctp", "versions.libsrtp"};
+                                           "versions.usrsctp", "versions.libsrtp",
+                                           "versions.libcurl"};
 
     assert_true(json_string_length(at(d, "versions.muxbed")) > 0);
     assert_true(json_string_length(at(d, "versions.kernel")) > 0);

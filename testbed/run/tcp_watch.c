@@ -12,12 +12,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CONNECTIONS_MAX 64
+/* Twenty players, as many as there may be, with a new connection per track have no more at once,
+ * also when old ones take long to close. */
+#define CONNECTIONS_MAX 1024
 #define ANSWER_TIMEOUT (10 * NS_PER_S)
 #define STOP 's'
 #define PORTS 65536
 
 struct watch {
+    struct tcp_diag list[CONNECTIONS_MAX]; /* of one look */
     const struct tcp_watch_options *o;
     struct tcp_watch_report report;
     const struct record_sink *rec;
@@ -50,16 +53,19 @@ static void note(struct watch *w, const struct tcp_diag *d, ns_t now)
 
 static int look(struct watch *w, int fd, struct message *m)
 {
-    struct tcp_diag list[CONNECTIONS_MAX];
-    int n = tcp_diag_list(fd, w->o->port, list, CONNECTIONS_MAX, m);
+    int n = tcp_diag_list(fd, w->o->port, w->list, CONNECTIONS_MAX, m);
     ns_t now = realtime_mono() - w->o->start;
 
     if (n < 0) {
         return n;
     }
+    if (n > CONNECTIONS_MAX) {
+        return message_set(m, ERR_LIMIT, "%d TCP connections at once; allowed: up to %d", n,
+                           CONNECTIONS_MAX);
+    }
     w->report.looks++;
-    for (int i = 0; i < n && i < CONNECTIONS_MAX; i++) {
-        note(w, &list[i], now);
+    for (int i = 0; i < n; i++) {
+        note(w, &w->list[i], now);
     }
     return 0;
 }

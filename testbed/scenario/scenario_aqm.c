@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "testbed/scenario/scenario_check.h"
 
+/* What auto means with codel and fq-codel. */
+#define CODEL_TARGET (5 * NS_PER_MS)
+#define CODEL_INTERVAL (100 * NS_PER_MS)
+
+static ns_t or_auto(ns_t t, ns_t preset)
+{
+    return t == NS_NEVER || t == 0 ? preset : t;
+}
+
 static bool is_set(ns_t t)
 {
     return t != NS_NEVER && t != 0;
@@ -24,4 +33,11 @@ void scenario_check_aqm(const struct scenario *s, scenario_check_report *report,
     if (!codel && is_set(s->path_aqm_interval))
         report(ctx, "path.aqm-interval", "path.aqm",
                "path.aqm-interval has no effect; allowed with path.aqm codel, fq-codel");
+    else if (codel && or_auto(s->path_aqm_target, CODEL_TARGET) >=
+                          or_auto(s->path_aqm_interval, CODEL_INTERVAL))
+        report(ctx, is_set(s->path_aqm_target) ? "path.aqm-target" : "path.aqm-interval",
+               "path.aqm",
+               "path.aqm-target is not below path.aqm-interval, which is to be a round trip of "
+               "which it is a small part (RFC 8289 section 4.3); allowed: a shorter target (auto: "
+               "5 ms) or a longer interval (auto: 100 ms)");
 }

@@ -67,6 +67,19 @@ static void what_goes_together(void **state)
     assert_int_equal(s.path_aqm_interval, 50 * NS_PER_MS);
 }
 
+static void the_target_is_below_the_interval(void **state)
+{
+    (void)state;
+    (void)accepted("  aqm: codel\n  aqm-target: 99ms\n");
+    (void)accepted("  aqm: fq-codel\n  aqm-target: 20ms\n  aqm-interval: 21ms\n");
+    (void)accepted("  aqm: pie\n  aqm-target: 200ms\n"); /* which has no interval */
+    refused("  aqm: codel\n  aqm-target: 100ms\n", "a.yaml:3:15: path.aqm-target is not below",
+            "allowed: a shorter target");
+    refused("  aqm: fq-codel\n  aqm-interval: 5ms\n", "a.yaml:3:17: ", "allowed: ");
+    refused("  aqm: codel\n  aqm-interval: 20ms\n  aqm-target: 30ms\n",
+            "a.yaml:4:15: ", "allowed: ");
+}
+
 static void what_does_not(void **state)
 {
     (void)state;
@@ -84,6 +97,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_goes_together),
         cmocka_unit_test(what_does_not),
+        cmocka_unit_test(the_target_is_below_the_interval),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
