@@ -23,6 +23,7 @@ struct loop {
     int epoll_fd, timer_fd;
     ns_t armed;    /* deadline the timer is set to, NS_NEVER when it is off */
     ns_t armed_at; /* run time when it was set */
+    ns_t looked;   /* run time of the latest look at what is due */
     bool stopped, gave_up, want_write;
     struct dgram out[SEND_BATCH];
     size_t out_len, out_sent;
@@ -180,7 +181,10 @@ static void expire_due(struct loop *l)
         hist_add(&l->d->late, now - ns_max(l->armed, l->armed_at));
         l->armed = NS_NEVER;
         (void)!read(l->timer_fd, &ticks, sizeof ticks);
+    } else if (deadline <= now && !l->want_write) { /* stood still at work: no timer tells of it */
+        l->d->late.max = ns_max(l->d->late.max, now - ns_max(deadline, l->looked));
     }
+    l->looked = now;
     if (deadline <= now && !agent_done(l->d->agent)) {
         (void)agent_expire(l->d->agent, now);
     }

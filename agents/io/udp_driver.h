@@ -17,7 +17,8 @@ struct udp_driver {
     int stop_fd; /* a signalfd: the first signal stops the agent, a second one gives up; -1: none */
 
     /* filled in by udp_driver_run */
-    struct hist late;      /* from a deadline to the wake-up it asked for */
+    struct hist late;      /* from a deadline to the wake-up it asked for; its max also tells of
+                            * deadlines that passed while the agent was at work */
     uint64_t send_blocked; /* times the kernel's send buffer was full */
     uint64_t send_errors;  /* datagrams the kernel refused */
     int send_errno;        /* of the first of them */

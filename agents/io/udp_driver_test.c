@@ -26,6 +26,7 @@ struct ticker {
     uint32_t sent, received, limit, out_of_order;
     bool due, stopped, ignores_stop;
     ns_t next, last_now;
+    ns_t work; /* what the fourth datagram takes */
 };
 
 static void check_time(struct ticker *t, ns_t now)
@@ -57,6 +58,8 @@ static int ticker_poll(struct agent *a, struct dgram *out, ns_t now)
     t->due = false;
     out->from = t->local;
     out->to = t->remote;
+    for (ns_t end = clock_mono() + t->work; t->sent == 3 && clock_mono() < end;) {
+    }
     memcpy(out->data, &t->sent, sizeof t->sent);
     out->len = sizeof t->sent;
     t->sent++;
@@ -186,6 +189,20 @@ static int signal_fd(int number)
     return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
 }
 
+/* Whoever is kept from its work stands still, also where it had not gone to sleep. */
+static void test_deadlines_that_pass_at_work(void **state)
+{
+    static struct host h;
+
+    (void)state;
+    host_open(&h, 10);
+    h.ticker.remote = h.ticker.local;
+    h.ticker.work = 60 * NS_PER_MS;
+    assert_int_equal(udp_driver_run(&h.driver), 0);
+    assert_true(h.driver.late.max >= 50 * NS_PER_MS);
+    udp_sock_close(h.driver.sock);
+}
+
 static void test_a_signal_stops_the_agent(void **state)
 {
     static struct host h;
@@ -240,6 +257,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_two_agents_talk),
+        cmocka_unit_test(test_deadlines_that_pass_at_work),
         cmocka_unit_test(test_a_signal_stops_the_agent),
         cmocka_unit_test(test_a_second_signal_gives_up),
         cmocka_unit_test(test_refused_datagrams_are_counted),

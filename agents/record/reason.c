@@ -20,6 +20,8 @@ static const struct reason reasons[] = {
      "the detail, and `log/` of the run", false},
     {"agent-timeout", "an agent hung", "still there 2 s after it was told to end",
      "report it, with the run's folder", false},
+    {"agent-starved", "an agent did not get to run when it was told to end",
+     "the same, after waiting 0.5 s of it for a processor", quieter, true},
     {"media-missing", "the call never got through", "no RTP packet arrived",
      "`log/`; is the rate enough for `media.min-rate`?", false},
     {"file-unfinished", "the file had not arrived when the run ended",

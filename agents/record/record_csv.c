@@ -69,6 +69,7 @@ static FILE *open_kind(struct record_csv *c, enum record_kind kind)
     for (size_t i = 0; i < c->columns[kind]; i++) {
         fprintf(f, "%s%c", s->columns[i], i + 1 < c->columns[kind] ? ',' : '\n');
     }
+    fflush(f); /* an agent that is killed leaves files that can be read */
     return f;
 }
 

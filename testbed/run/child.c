@@ -125,6 +125,23 @@ bool child_wait(struct child *c, ns_t deadline)
     return true;
 }
 
+ns_t child_waited(const struct child *c)
+{
+    unsigned long long ran, waited;
+    char path[48];
+    FILE *f;
+    int n;
+
+    snprintf(path, sizeof path, "/proc/%d/schedstat", (int)c->pid);
+    f = child_running(c) ? fopen(path, "re") : NULL;
+    if (!f) {
+        return NS_NEVER;
+    }
+    n = fscanf(f, "%llu %llu", &ran, &waited);
+    fclose(f);
+    return n == 2 ? (ns_t)waited : NS_NEVER;
+}
+
 void child_signal(const struct child *c, int signal)
 {
     if (child_running(c)) {

@@ -35,6 +35,8 @@ int child_start(struct child *c, const struct child_options *o, struct message *
 bool child_wait(struct child *c, ns_t deadline);
 /* Whether it was started and is not reaped yet. */
 bool child_running(const struct child *c);
+/* How long it has waited for a processor so far, as the kernel counts it; NS_NEVER: not known. */
+ns_t child_waited(const struct child *c);
 void child_signal(const struct child *c, int signal);
 /* SIGKILL and reap, if it is still there. */
 void child_kill(struct child *c);

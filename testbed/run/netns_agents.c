@@ -33,13 +33,24 @@ struct ending {
     int signal; /* SIGTERM or SIGKILL is what comes then */
 };
 
+void netns_agents_end(struct netns_side *s, int signal)
+{
+    ns_t waited = child_waited(&s->agent);
+
+    if (signal == SIGKILL) {
+        s->timed_out |= child_running(&s->agent);
+        s->waited = waited == NS_NEVER || s->waited_before == NS_NEVER ? NS_NEVER
+                                                                       : waited - s->waited_before;
+    } else {
+        s->waited_before = waited;
+    }
+    child_signal(&s->agent, signal);
+}
+
 static void escalate(struct ending *e, ns_t now)
 {
     for (int i = 0; i < NETNS_SIDES; i++) {
-        struct netns_side *s = &e->sides[i];
-
-        s->timed_out |= e->signal == SIGKILL && child_running(&s->agent);
-        child_signal(&s->agent, e->signal);
+        netns_agents_end(&e->sides[i], e->signal);
     }
     e->signal = SIGKILL;
     e->next = now + STOP_GRACE;

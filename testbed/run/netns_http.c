@@ -142,8 +142,7 @@ static void step(struct stopping *s, ns_t now)
     if (s->signal == SIGTERM) {
         s->side->told = now;
     }
-    s->side->timed_out |= s->signal == SIGKILL;
-    child_signal(&s->side->agent, s->signal);
+    netns_agents_end(s->side, s->signal);
     s->signal = SIGKILL;
     s->next = now + STOP_GRACE;
 }

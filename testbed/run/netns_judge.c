@@ -21,6 +21,8 @@
 #define DRIVER_LATE_MAX NS_PER_MS /* p99 */
 /* The same of players over HTTP, whose packets are the kernel's to send: they only listen. */
 #define PLAYER_LATE_MAX (10 * NS_PER_MS)
+/* Of the 2 s that an agent has to end: who waited so long for a processor was not what hung. */
+#define STARVED_MIN (500 * NS_PER_MS)
 #define DIGEST_NONE INT64_MIN
 #define EVENT_END 1     /* of a file record */
 #define EXIT_KILLED 128 /* and the signal's number (netns_agents.c) */
@@ -40,16 +42,33 @@ __attribute__((format(printf, 4, 5))) static void invalid(struct manifest *m, co
     manifest_add_invalid(m, reason, (int64_t)count, detail);
 }
 
+/* The longest that either agent of a pair, which end together, waited for a processor. */
+static ns_t pair_waited(const struct netns_side *sides)
+{
+    ns_t longest = NS_NEVER;
+
+    for (int i = 0; i < NETNS_SIDES; i++) {
+        if (sides[i].timed_out && sides[i].waited != NS_NEVER) {
+            longest = longest == NS_NEVER ? sides[i].waited : ns_max(longest, sides[i].waited);
+        }
+    }
+    return longest;
+}
+
 /* What is the matter with a call is told in its own manifest. */
 static void judge_agents(struct netns_run *r, size_t pair)
 {
+    ns_t starved = pair_waited(&r->sides[NETNS_SIDES * pair]);
     struct manifest *m = netns_pair_manifest(r, pair);
 
     m = m ? m : &r->manifest;
     for (int i = 0; i < NETNS_SIDES; i++) {
         const struct netns_side *s = &r->sides[NETNS_SIDES * pair + (size_t)i];
 
-        if (s->timed_out) {
+        if (s->timed_out && starved != NS_NEVER && starved >= STARVED_MIN) {
+            invalid(m, "agent-starved", 1, "%s: did not end when told to: %s for %.1f s", s->name,
+                    "a processor was waited for", ns_to_s(starved));
+        } else if (s->timed_out) {
             invalid(m, "agent-timeout", 1, "%s: did not end when told to", s->name);
         } else if (s->outcome.exit_status && !s->told) {
             invalid(m, "agent-exit", 1, "%s: %.140s", s->name, s->outcome.error);

@@ -127,6 +127,25 @@ static void test_agent_timeout(void **state)
     expect(f, "agent-timeout", 1, "sender");
 }
 
+/* Whoever waited for a processor did not hang: the run may be made again. */
+static void test_agent_starved(void **state)
+{
+    struct fixture *f = *state;
+
+    f->r.sides[NETNS_RECEIVER].timed_out = true;
+    f->r.sides[NETNS_RECEIVER].waited = 1200 * NS_PER_MS;
+    f->r.sides[NETNS_RECEIVER].outcome =
+        (struct manifest_agent){.exit_status = 137, .error = "killed"};
+    assert_true(reason_is_host("agent-starved") && !reason_is_host("agent-timeout"));
+    expect(f, "agent-starved", 1, "receiver: did not end when told to: a processor");
+    f->r.manifest.invalid_count = 0;
+    f->r.sides[NETNS_RECEIVER].waited = 400 * NS_PER_MS;
+    expect(f, "agent-timeout", 1, "receiver");
+    f->r.manifest.invalid_count = 0;
+    f->r.sides[NETNS_RECEIVER].waited = NS_NEVER;
+    expect(f, "agent-timeout", 1, "receiver");
+}
+
 static void test_capture_drops(void **state)
 {
     struct fixture *f = *state;
@@ -427,6 +446,7 @@ int main(void)
         CASE(test_a_good_run),
         CASE(test_agent_exit),
         CASE(test_agent_timeout),
+        CASE(test_agent_starved),
         CASE(test_capture_drops),
         CASE(test_oversize),
         CASE(test_qdisc_drops),

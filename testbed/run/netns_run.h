@@ -48,7 +48,10 @@ struct netns_side {
     struct child agent;
     int ready_fd, start_fd; /* our ends of the barrier's pipes, -1: none */
     bool timed_out;         /* had to be killed */
-    ns_t told;              /* stack exec: CLOCK_MONOTONIC of its SIGTERM, 0: none was needed */
+    /* NS_NEVER: not known. What it had waited for a processor when it was told to end, and what it
+     * waited from then on until it was killed. */
+    ns_t waited_before, waited;
+    ns_t told; /* stack exec: CLOCK_MONOTONIC of its SIGTERM, 0: none was needed */
     struct manifest_agent outcome;
 };
 
@@ -156,6 +159,8 @@ int netns_agents_wait(struct netns_run *r);
 /* Shared with netns_exec.c: waits until something of the run ends or CLOCK_MONOTONIC until, and
  * fails when that was a helper; reports progress when it is due; notes how all sides ended. */
 int netns_agents_poll(struct netns_run *r, ns_t until);
+/* SIGTERM or SIGKILL to a side that still runs, with a note of what it waits for. */
+void netns_agents_end(struct netns_side *s, int signal);
 void netns_agents_progress(struct netns_run *r, ns_t now, ns_t *next);
 int netns_agents_ended(struct netns_run *r, ns_t now);
 

@@ -5,12 +5,14 @@
 #include "agents/base/err.h"
 #include "testbed/wire/realtime.h"
 
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -120,6 +122,50 @@ static int waits(int fd, void *arg)
     return 0;
 }
 
+/* Two processes that never rest, on one processor. */
+static int spins(int fd, void *arg)
+{
+    char c;
+
+    (void)arg;
+    while (recv(fd, &c, 1, MSG_DONTWAIT) != 0) {
+    }
+    return 0;
+}
+
+static void test_waiting_for_a_processor(void **state)
+{
+    struct service one, other;
+    cpu_set_t before, first;
+    ns_t end = realtime_mono() + SOON, waited = 0;
+
+    (void)state;
+    assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+    CPU_ZERO(&first);
+    for (size_t i = 0; i < CPU_SETSIZE && !CPU_COUNT(&first); i++) {
+        if (CPU_ISSET(i, &before)) {
+            CPU_SET(i, &first);
+        }
+    }
+    assert_int_equal(sched_setaffinity(0, sizeof first, &first), 0);
+    one = start(spins);
+    other = start(spins);
+    assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
+    if (child_waited(&one.child) == NS_NEVER) {
+        print_message("this kernel does not count who waits for a processor\n");
+        service_kill(&one);
+        service_kill(&other);
+        skip();
+    }
+    while (waited < 30 * NS_PER_MS && realtime_mono() < end) {
+        waited = child_waited(&one.child);
+    }
+    assert_true(waited >= 30 * NS_PER_MS && waited != NS_NEVER);
+    service_kill(&one);
+    service_kill(&other);
+    assert_true(child_waited(&one.child) == NS_NEVER);
+}
+
 static void test_killed(void **state)
 {
     struct service s = start(waits);
@@ -162,6 +208,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_answers),          cmocka_unit_test(test_failure_and_end),
+        cmocka_unit_test(test_out_of_turn),      cmocka_unit_test(test_waiting_for_a_processor),
         cmocka_unit_test(test_out_of_turn),      cmocka_unit_test(test_killed),
         cmocka_unit_test(test_news_do_not_wait),
     };

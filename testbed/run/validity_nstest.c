@@ -247,6 +247,40 @@ static void test_a_call_that_never_gets_through(void **state)
     json_decref(reasons);
 }
 
+static bool has_reason(const json_t *reasons, const char *name)
+{
+    json_t *one;
+    size_t i;
+
+    json_array_foreach(reasons, i, one)
+    {
+        if (!strcmp(json_string_value(json_object_get(one, "reason")), name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* An agent that is killed before it has written much: what there is of its run is reduced. */
+static void test_agents_that_are_killed(void **state)
+{
+    static const char *const names[] = {"sender", "receiver"};
+
+    (void)state;
+    need_root_and_namespaces();
+    for (size_t i = 0; i < 2; i++) {
+        struct scene s;
+        json_t *reasons;
+
+        begin(&s, call, false);
+        signal_all(await(&s, names[i], 700 * NS_PER_MS), SIGKILL);
+        reasons = end(&s);
+        expect(reasons, "agent-exit");
+        assert_false(has_reason(reasons, "not-reduced"));
+        json_decref(reasons);
+    }
+}
+
 /* A link that is not what was asked for, before any traffic. */
 static void test_another_link(void **state)
 {
@@ -383,6 +417,7 @@ int main(void)
         cmocka_unit_test(test_a_process_that_stands_still),
         cmocka_unit_test(test_a_host_in_the_way),
         cmocka_unit_test(test_a_call_that_never_gets_through),
+        cmocka_unit_test(test_agents_that_are_killed),
         cmocka_unit_test(test_another_link),
         cmocka_unit_test(test_a_clock_that_is_stepped),
         cmocka_unit_test(test_a_full_disk),
