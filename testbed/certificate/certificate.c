@@ -249,15 +249,16 @@ static void judge_delay(struct certificate *c, int i)
 {
     const struct certificate_figures *f = &c->measured[i];
     const struct probe_path *p = &c->asked[i];
+    ns_t line = p->line > 1 ? (ns_t)p->line : 1;
 
     if (f->delay_p50 == NS_NEVER) {
         failed(c, i, "certificate-delay", "asked %.3f ms, no probe measured it",
                ns_to_ms(p->delay_min));
-    } else if (f->delay_p50 < p->delay_min - CERTIFICATE_DELAY_P50_OFF ||
-               f->delay_p50 > p->delay_max + CERTIFICATE_DELAY_P50_OFF) {
+    } else if (f->delay_p50 < p->delay_min - line * CERTIFICATE_DELAY_P50_OFF ||
+               f->delay_p50 > p->delay_max + line * CERTIFICATE_DELAY_P50_OFF) {
         failed(c, i, "certificate-delay", "asked %.3f ms, measured a median of %.3f ms",
                ns_to_ms(p->delay_min), ns_to_ms(f->delay_p50));
-    } else if (f->delay_p99 > p->delay_max + CERTIFICATE_DELAY_P99_OVER) {
+    } else if (f->delay_p99 > p->delay_max + line * CERTIFICATE_DELAY_P99_OVER) {
         failed(c, i, "certificate-delay",
                "asked at most %.3f ms, measured a 99th percentile of "
                "%.3f ms",
@@ -332,6 +333,9 @@ bool certificate_judge(struct certificate *c)
     for (int i = 0; i < CERTIFICATE_DIRECTIONS; i++) {
         judge_loss(c, i);
         judge_delay(c, i);
+        if (c->asked[i].line > 1) {
+            continue;
+        }
         judge_rate(c, i);
         judge_train(c, i);
         judge_queue(c, i);

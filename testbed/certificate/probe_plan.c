@@ -119,15 +119,19 @@ int probe_plan_init(struct probe_plan *p, const struct probe_path *path)
     ns_t train, jitter = path->delay_max - path->delay_min;
 
     *p = (struct probe_plan){.packets = malloc(w.room * sizeof *p->packets),
-                             .train_packets = train_packets(path)};
+                             .train_packets = path->line > 1 ? 0 : train_packets(path)};
     if (!p->packets) {
         return ERR_NOMEM;
+    }
+    put_delay(&w, path);
+    if (path->line > 1) {
+        p->length = w.at + path->delay_max + SETTLE;
+        return 0;
     }
     train = (ns_t)p->train_packets * duration_of(path, PROBE_TRAIN_PAYLOAD_BYTES);
     p->trains = train > TRAIN_SLOW ? TRAINS_SLOW : TRAINS;
     p->queue_is_full = path->queue_bytes / (PROBE_FULL_PAYLOAD_BYTES + PROBE_OVERHEAD_BYTES) <=
                        PROBE_QUEUE_PACKETS_MAX;
-    put_delay(&w, path);
     w.at += TRAIN_PAUSE + jitter;
     put_trains(&w, path);
     w.at += jitter;

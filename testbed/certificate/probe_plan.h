@@ -31,6 +31,9 @@ struct probe_path {
     int64_t burst_bytes, queue_bytes;
     ns_t delay_min, delay_max; /* of a packet that does not queue; equal without jitter */
     double loss;               /* in the long run, besides that of a full queue */
+    /* Bottlenecks in line, of which rate and queue are those of the slowest; 0 and 1: this is one.
+     * Of several only the delay is measured, in which each has its tolerance. */
+    size_t line;
 };
 
 enum probe_part { PROBE_DELAY, PROBE_TRAIN, PROBE_OVERLOAD };

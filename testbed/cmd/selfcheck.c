@@ -25,15 +25,19 @@
 
 static bool same_path(const struct scenario *a, const struct scenario *b)
 {
-    struct probe_path x[CERTIFICATE_DIRECTIONS], y[CERTIFICATE_DIRECTIONS];
-    bool same = true;
+    struct certify_line l, k;
+    bool same;
 
-    certify_asked(x, a, 0);
-    certify_asked(y, b, 0);
-    for (int i = 0; i < CERTIFICATE_DIRECTIONS; i++) {
-        same &= x[i].rate == y[i].rate && x[i].queue_bytes == y[i].queue_bytes &&
-                x[i].delay_min == y[i].delay_min && x[i].delay_max == y[i].delay_max &&
-                x[i].loss <= y[i].loss && x[i].loss >= y[i].loss;
+    certify_init(&l, a, 0);
+    certify_init(&k, b, 0);
+    same = l.count == k.count;
+    for (size_t i = 0; i < l.count * CERTIFICATE_DIRECTIONS && same; i++) {
+        const struct probe_path *x = &l.at[i / CERTIFICATE_DIRECTIONS].asked[i % 2];
+        const struct probe_path *y = &k.at[i / CERTIFICATE_DIRECTIONS].asked[i % 2];
+
+        same = x->rate == y->rate && x->queue_bytes == y->queue_bytes &&
+               x->delay_min == y->delay_min && x->delay_max == y->delay_max && x->loss <= y->loss &&
+               x->loss >= y->loss;
     }
     return same;
 }
@@ -83,15 +87,26 @@ static void show(const struct checking *c, const char *what)
                 ceil(ns_to_s(ns_max(c->left, 0))));
 }
 
-static void describe(const struct certificate *c, char *text, size_t len)
+/* Of several bottlenecks the one that does not hold, else the first. */
+static void describe(const struct certify_line *l, char *text, size_t len)
 {
+    size_t at = 0;
+
+    while (at + 1 < l->count && !l->at[at].failure_count)
+        at++;
+    at = l->at[at].failure_count ? at : 0;
+    const struct certificate *c = &l->at[at];
     const struct certificate_figures *f = &c->measured[CERTIFICATE_FORWARD];
     const struct probe_path *p = &c->asked[CERTIFICATE_FORWARD];
     size_t used = 0;
 
     text[0] = '\0';
     if (c->failure_count) {
-        snprintf(text, len, "%s %s: %s", c->failures[0].reason, c->failures[0].direction,
+        snprintf(text, len, "%s %s%s: %s", c->failures[0].reason, c->failures[0].direction,
+                 at == 0             ? ""
+                 : at == l->segments ? " of the whole path"
+                 : at == 1           ? "2"
+                                     : "3",
                  c->failures[0].detail);
         return;
     }
@@ -132,7 +147,7 @@ static size_t check_links(struct checking *c, const struct plan_run *run, size_t
         struct run_check_result r = {0};
         int rc = run_check_finish(&checks[i], &r, &m);
         bool late = r.wire_late_p99 != NS_NEVER && r.wire_late_p99 > LATE_MAX;
-        bool holds = !rc && r.certificate.failure_count == 0 && !late;
+        bool holds = !rc && certify_holds(&r.certified) && !late;
 
         held += holds;
         if (i == 0 || (!holds && !bad)) {
@@ -141,11 +156,11 @@ static size_t check_links(struct checking *c, const struct plan_run *run, size_t
                 ; /* text says why not all could be begun */
             else if (rc)
                 snprintf(text, len, "%s", m.text);
-            else if (late && r.certificate.failure_count == 0)
+            else if (late && certify_holds(&r.certified))
                 snprintf(text, len, "the delay line was late by %.2f ms (p99)",
                          ns_to_ms(r.wire_late_p99));
             else
-                describe(&r.certificate, text, len);
+                describe(&r.certified, text, len);
             bad |= !holds;
         } else if (!rc && r.wire_late_p99 != NS_NEVER && result->wire_late_p99 != NS_NEVER) {
             result->wire_late_p99 = ns_max(result->wire_late_p99, r.wire_late_p99);
@@ -157,10 +172,10 @@ static size_t check_links(struct checking *c, const struct plan_run *run, size_t
 static void check_path(struct checking *c, struct selfcheck_path *p)
 {
     if (c->s->link == RUN_LINK_SIM) {
-        bool held = !run_check_sim(p->run, &p->result) && !p->result.certificate.failure_count;
+        bool held = !run_check_sim(p->run, &p->result) && certify_holds(&p->result.certified);
 
         p->state = held ? SELFCHECK_HELD : SELFCHECK_FAILED;
-        describe(&p->result.certificate, p->text, sizeof p->text);
+        describe(&p->result.certified, p->text, sizeof p->text);
         return;
     }
     if (realtime_mono() - c->began > TIME_MAX) {

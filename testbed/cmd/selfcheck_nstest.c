@@ -70,18 +70,18 @@ static void test_a_real_link(void **state)
     (void)state;
     check_wire(&r, scenario);
     for (int i = 0; i < CERTIFICATE_DIRECTIONS; i++) {
-        const struct certificate_figures *f = &r.certificate.measured[i];
+        const struct certificate_figures *f = &r.certified.at[0].measured[i];
 
         /* whatever the host is busy with, this is no link of another kind */
         assert_in_range(f->delay_p50, 9 * NS_PER_MS, 1000 * NS_PER_MS);
         assert_in_range(f->rate, 1, 10000000);
         assert_true(f->queue > 0 && f->probes > 100);
     }
-    assert_in_range(r.certificate.attempts, 1, CERTIFY_ATTEMPTS);
+    assert_in_range(r.certified.at[0].attempts, 1, CERTIFY_ATTEMPTS);
     assert_true(r.wire_late_p99 >= 0 && r.wire_late_p99 <= r.wire_late_max);
     print_message("delay %.3f ms, rate %.3f Mbit/s, attempts %d\n",
-                  ns_to_ms(r.certificate.measured[0].delay_p50),
-                  (double)r.certificate.measured[0].rate / 1e6, r.certificate.attempts);
+                  ns_to_ms(r.certified.at[0].measured[0].delay_p50),
+                  (double)r.certified.at[0].measured[0].rate / 1e6, r.certified.at[0].attempts);
 }
 
 /* No host makes 10 Gbit/s in user space: this must not be called a link of that rate. */
@@ -91,9 +91,10 @@ static void test_a_link_that_is_too_fast(void **state)
 
     (void)state;
     check_wire(&r, fast);
-    assert_true(r.certificate.failure_count > 0);
-    assert_int_equal(r.certificate.attempts, CERTIFY_ATTEMPTS);
-    print_message("%s: %s\n", r.certificate.failures[0].reason, r.certificate.failures[0].detail);
+    assert_true(r.certified.at[0].failure_count > 0);
+    assert_int_equal(r.certified.at[0].attempts, CERTIFY_ATTEMPTS);
+    print_message("%s: %s\n", r.certified.at[0].failures[0].reason,
+                  r.certified.at[0].failures[0].detail);
 }
 
 static void test_selfcheck(void **state)

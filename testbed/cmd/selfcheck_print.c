@@ -118,7 +118,7 @@ static json_t *paths_json(const struct selfcheck *s)
                                            (json_int_t)scenario_queue_bytes(&p->run->scenario),
                                            "cells", (json_int_t)p->cells, "certificate",
                                            words[p->state], "attempts",
-                                           p->result.certificate.attempts, "detail", p->text));
+                                           p->result.certified.at[0].attempts, "detail", p->text));
     }
     return a;
 }

@@ -3,6 +3,7 @@
 #include "testbed/run/certify.h"
 
 #include "agents/base/err.h"
+#include "testbed/scenario/scenario_keys.h"
 
 #include <jansson.h>
 #include <setjmp.h>
@@ -37,10 +38,12 @@ static void certify(struct certificate *c, const struct probe_path *asked,
                     const struct link_config *real)
 {
     const struct probe_path both[CERTIFICATE_DIRECTIONS] = {*asked, *asked};
-    const struct link_config links[CERTIFICATE_DIRECTIONS] = {*real, link_of(asked)};
+    const struct link_config links[1][CERTIFICATE_DIRECTIONS] = {{*real, link_of(asked)}};
+    struct certify_line l = {.segments = 1, .count = 1};
 
-    certificate_init(c, both);
-    assert_int_equal(certify_links(c, links), 0);
+    certificate_init(&l.at[0], both);
+    assert_int_equal(certify_links(&l, links), 0);
+    *c = l.at[0];
     assert_int_equal(c->attempts, 1);
 }
 
@@ -128,19 +131,26 @@ static void test_asked_loss_holds(void **state)
     }
 }
 
-static json_t *written(const struct certificate *c)
+static json_t *written_line(const struct certify_line *l)
 {
     char dir[] = "/tmp/certify_test_XXXXXX", path[64];
     json_t *doc;
 
     assert_non_null(mkdtemp(dir));
-    assert_int_equal(certify_write(c, dir), 0);
+    assert_int_equal(certify_write(l, dir), 0);
     snprintf(path, sizeof path, "%s/" CERTIFY_FILE, dir);
     doc = json_load_file(path, 0, NULL);
     assert_non_null(doc);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(rmdir(dir), 0);
     return doc;
+}
+
+static json_t *written(const struct certificate *c)
+{
+    const struct certify_line l = {.segments = 1, .count = 1, .at = {*c}};
+
+    return written_line(&l);
 }
 
 static const char *state_of(const json_t *doc)
@@ -169,14 +179,96 @@ static void test_the_file(void **state)
     assert_string_equal(state_of(doc), "failed");
     assert_int_equal(json_array_size(json_object_get(doc, "failed")), c.failure_count);
     json_decref(doc);
-    certify_judge(&c, &m);
+    certify_judge(&(struct certify_line){.segments = 1, .count = 1, .at = {c}}, &m);
     assert_int_equal(m.invalid_count, c.failure_count);
     assert_string_equal(m.invalid[0].reason, c.failures[0].reason);
     assert_non_null(strstr(m.invalid[0].detail, "forward: asked 5.000 Mbit/s"));
-    doc = written(NULL);
+    doc = written_line(NULL);
     assert_string_equal(state_of(doc), "none");
     json_decref(doc);
-    assert_int_equal(certify_write(&c, "/nonexistent"), ERR_OS);
+    assert_int_equal(certify_write(NULL, "/nonexistent"), ERR_OS);
+}
+
+/* ---- several bottlenecks in line ---- */
+
+/* Of 2, 8 and 1.5 Mbit/s. */
+static struct scenario line(void)
+{
+    struct scenario s = scenario_default();
+
+    s.path_rate = 2000000;
+    s.path_delay = 40 * NS_PER_MS;
+    s.segments[0] = (struct scenario_segment){
+        .rate = 8000000, .delay = 20 * NS_PER_MS, .queue = {.time = 300 * NS_PER_MS}};
+    s.segments[1] = (struct scenario_segment){
+        .rate = 1500000, .delay = 30 * NS_PER_MS, .queue = {.time = 200 * NS_PER_MS}};
+    return s;
+}
+
+static void links_of(const struct certify_line *l,
+                     struct link_config links[][CERTIFICATE_DIRECTIONS])
+{
+    for (size_t i = 0; i < l->segments; i++) {
+        for (int d = 0; d < CERTIFICATE_DIRECTIONS; d++) {
+            links[i][d] = link_of(&l->at[i].asked[d]);
+        }
+    }
+}
+
+static void test_a_line_holds(void **state)
+{
+    static const bps_t rates[] = {2000000, 8000000, 1500000};
+    struct link_config links[SCENARIO_SEGMENT_COUNT_MAX][CERTIFICATE_DIRECTIONS];
+    struct scenario s = line();
+    struct certify_line l;
+    json_t *doc, *whole;
+
+    (void)state;
+    certify_init(&l, &s, link_burst_bytes(s.path_rate));
+    assert_int_equal(l.segments, 3);
+    assert_int_equal(l.count, 4);
+    links_of(&l, links);
+    assert_int_equal(certify_links(&l, links), 0);
+    assert_true(certify_holds(&l));
+    for (size_t i = 0; i < l.segments; i++) {
+        assert_int_equal(l.at[i].asked[CERTIFICATE_BACKWARD].rate, rates[i]);
+        assert_in_range(l.at[i].measured[CERTIFICATE_BACKWARD].rate, rates[i] - rates[i] / 1000,
+                        rates[i] + rates[i] / 1000);
+    }
+    doc = written_line(&l);
+    assert_string_equal(state_of(doc), "held");
+    assert_int_equal(json_array_size(json_object_get(doc, "bottlenecks")), 2);
+    whole = json_object_get(json_object_get(json_object_get(doc, "whole"), "forward"), "measured");
+    assert_int_equal(json_integer_value(json_object_get(whole, "delay_p50_ns")), 90 * NS_PER_MS);
+    assert_true(json_is_null(json_object_get(whole, "rate_bps")));
+    json_decref(doc);
+}
+
+/* What is wrong with one of them is told of that one; a delay that is, of the whole path, too. */
+static void test_a_line_that_does_not_hold(void **state)
+{
+    struct link_config links[SCENARIO_SEGMENT_COUNT_MAX][CERTIFICATE_DIRECTIONS];
+    struct scenario s = line();
+    struct manifest m = {0};
+    struct certify_line l;
+    json_t *doc;
+
+    (void)state;
+    certify_init(&l, &s, link_burst_bytes(s.path_rate));
+    links_of(&l, links);
+    links[2][CERTIFICATE_FORWARD].rate = 1400000;
+    links[1][CERTIFICATE_BACKWARD].impair.delay = 22 * NS_PER_MS;
+    assert_int_equal(certify_links(&l, links), 0);
+    assert_false(certify_holds(&l));
+    assert_int_equal(l.at[0].failure_count, 0);
+    assert_int_equal(l.at[1].failure_count, 1);
+    assert_int_equal(l.at[3].failure_count, 1);
+    doc = written_line(&l);
+    assert_string_equal(state_of(doc), "failed");
+    json_decref(doc);
+    certify_judge(&l, &m);
+    assert_non_null(strstr(m.invalid[0].detail, "backward2: asked 20.000 ms"));
+    assert_non_null(strstr(m.invalid[1].detail, "forward3: asked 1.500 Mbit/s"));
 }
 
 int main(void)
@@ -186,6 +278,8 @@ int main(void)
         cmocka_unit_test(test_other_links_do_not),
         cmocka_unit_test(test_asked_loss_holds),
         cmocka_unit_test(test_the_file),
+        cmocka_unit_test(test_a_line_holds),
+        cmocka_unit_test(test_a_line_that_does_not_hold),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

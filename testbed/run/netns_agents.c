@@ -17,7 +17,7 @@
 #define STOP_GRACE (2 * NS_PER_S)
 /* A run that has not ended this long after its latest proper end, and the path's, is ended. */
 #define LIMIT_MARGIN (10 * NS_PER_S)
-#define HELPERS 4
+#define HELPERS (3 + TOPOLOGY_SEGMENTS_MAX)
 
 /* Run time at which a run that is still going on is ended. */
 static ns_t limit_of(const struct scenario *s)
@@ -72,7 +72,8 @@ static int check_helper(struct netns_run *r, struct service *s, const struct pol
 
 int netns_agents_poll(struct netns_run *r, ns_t until)
 {
-    struct service *helpers[HELPERS] = {&r->wire, &r->capture, &r->traffic, &r->http.watch};
+    struct service *helpers[HELPERS] = {&r->capture,  &r->traffic,  &r->http.watch,
+                                        &r->wires[0], &r->wires[1], &r->wires[2]};
     struct pollfd p[HELPERS + NETNS_PAIRS_MAX * NETNS_SIDES];
     size_t sides = NETNS_SIDES * r->pair_count;
     ns_t wake = ns_min(until, netns_rates_next(&r->rates));

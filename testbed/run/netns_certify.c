@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The certificate of a real run: a process with a socket in each of the end hosts' namespaces sends
- * the probes both ways and takes the kernel's arrival stamps. */
+/* The certificate of a real run: a process with a socket in each of two hosts' namespaces sends the
+ * probes both ways and takes the kernel's arrival stamps. Of several bottlenecks each is measured
+ * by itself, one after the other, between the hosts beside it; then the whole path. */
 #include "testbed/run/netns_run.h"
 
 #include "agents/base/err.h"
@@ -42,7 +43,8 @@ struct course {
 
 struct probing {
     struct netns_run *r;
-    struct end ends[CERTIFICATE_DIRECTIONS]; /* the sender's, the receiver's */
+    enum topology_node nodes[CERTIFICATE_DIRECTIONS]; /* where what goes that way begins */
+    struct end ends[CERTIFICATE_DIRECTIONS];
     struct course courses[CERTIFICATE_DIRECTIONS];
     uint32_t attempt;
     ns_t start; /* CLOCK_MONOTONIC */
@@ -72,12 +74,12 @@ static int open_end(void *arg)
 static int open_ends(struct probing *p, struct message *m)
 {
     for (int i = 0; i < CERTIFICATE_DIRECTIONS; i++) {
-        struct addr a = topology_host(&p->r->topo, p->r->sides[i].node, PORT);
+        struct addr a = topology_host(&p->r->topo, p->nodes[i], PORT);
 
         p->ends[i].address.sin_family = AF_INET;
         p->ends[i].address.sin_port = htons(a.port);
         memcpy(&p->ends[i].address.sin_addr, a.ip, 4);
-        if (netns_call(chain_ns(p->r->chain, p->r->sides[i].node), open_end, &p->ends[i])) {
+        if (netns_call(chain_ns(p->r->chain, p->nodes[i]), open_end, &p->ends[i])) {
             return message_set(m, ERR_OS, "certificate: %s", strerror(errno));
         }
     }
@@ -256,12 +258,19 @@ static void clean_up(struct probing *p)
     }
 }
 
-static int probe(struct netns_run *r, struct certificate *c, struct message *m)
+/* Makes certificate i. */
+static int probe(struct netns_run *r, size_t i, struct message *m)
 {
+    struct certificate *c = &r->certified.at[i];
     struct probing p = {.r = r, .ends = {{.fd = -1}, {.fd = -1}}};
     ns_t begin = realtime_mono();
-    int rc = prepare(&p, c, m);
+    size_t first, last;
+    int rc;
 
+    certify_span(&r->certified, i, &first, &last);
+    p.nodes[CERTIFICATE_FORWARD] = topology_entry(first);
+    p.nodes[CERTIFICATE_BACKWARD] = topology_exit(&r->topo, last);
+    rc = prepare(&p, c, m);
     while (!rc && c->attempts < CERTIFY_ATTEMPTS &&
            (c->attempts == 0 || realtime_mono() - begin < ATTEMPTS_TIME)) {
         c->attempts++;
@@ -275,23 +284,25 @@ static int probe(struct netns_run *r, struct certificate *c, struct message *m)
     return rc;
 }
 
-/* The certificate crosses a socket as it is: reasons and directions point to text that both
+/* The certificates cross a socket as they are: reasons and directions point to text that both
  * processes have, one being the other's fork. */
 static int serve(int fd, void *arg)
 {
     struct netns_run *r = arg;
     struct message m = {0};
-    int rc;
+    int rc = 0;
 
     realtime_settle();
-    rc = probe(r, &r->certificate, &m);
-    service_answer(fd, rc, &m, &r->certificate, sizeof r->certificate);
+    for (size_t i = 0; i < r->certified.count && !rc; i++) {
+        rc = probe(r, i, &m);
+    }
+    service_answer(fd, rc, &m, &r->certified, sizeof r->certified);
     return rc != 0;
 }
 
-static int write_file(struct netns_run *r, const struct certificate *c)
+static int write_file(struct netns_run *r, const struct certify_line *l)
 {
-    int rc = certify_write(c, r->opt->dir);
+    int rc = certify_write(l, r->opt->dir);
 
     return rc ? message_set(r->m, rc, "%.180s/" CERTIFY_FILE ": %s", r->opt->dir,
                             rc == ERR_OS ? strerror(errno) : err_text(rc))
@@ -308,22 +319,24 @@ int netns_certify(struct netns_run *r)
                                 .serve = serve,
                                 .arg = r};
     struct service s = SERVICE_NONE;
-    struct probe_path asked[CERTIFICATE_DIRECTIONS];
+    ns_t patience = 0;
     int rc;
 
     if (r->opt->no_certificate) {
         return write_file(r, NULL);
     }
-    certify_asked(asked, &r->run->scenario, r->topo.tbf[TOPOLOGY_FORWARD].burst_bytes);
-    certificate_init(&r->certificate, asked);
+    certify_init(&r->certified, &r->run->scenario, r->topo.tbf[TOPOLOGY_FORWARD].burst_bytes);
+    for (size_t i = 0; i < r->certified.count; i++) {
+        patience = ns_add(patience, certify_patience(&r->certified.at[i]));
+    }
     rc = netns_run_path(r, log, "log/certificate", ".log");
     rc = rc ? rc : service_start(&s, &o, r->m);
     rc = rc ? rc
-            : service_expect(&s, &r->certificate, sizeof r->certificate,
-                             realtime_mono() + certify_patience(&r->certificate), r->m);
+            : service_expect(&s, &r->certified, sizeof r->certified, realtime_mono() + patience,
+                             r->m);
     if (!rc) {
         (void)child_wait(&s.child, realtime_mono() + NS_PER_S);
     }
     service_kill(&s);
-    return rc ? rc : write_file(r, &r->certificate);
+    return rc ? rc : write_file(r, &r->certified);
 }

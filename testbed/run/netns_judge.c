@@ -92,10 +92,15 @@ static void judge_captures(struct netns_run *r)
     }
 }
 
-static void judge_wire_counts(struct netns_run *r, int i)
+static const struct wire_counters *wire_counters(const struct netns_run *r, size_t link)
 {
-    static const char *const names[] = {"forward", "backward"};
-    const struct wire_counters *c = &r->wire_report.counters[i];
+    return &r->wire_reports[link / TOPOLOGY_DIRECTIONS].counters[netns_wire_direction(link)];
+}
+
+static void judge_wire_counts(struct netns_run *r, size_t i)
+{
+    const struct wire_counters *c = wire_counters(r, i);
+    const char *name = topology_link_name(i);
     /* a shaper somebody has replaced counts anew */
     uint64_t shaped = r->links[i].out_packets < r->base[i].out_packets
                           ? 0
@@ -108,40 +113,54 @@ static void judge_wire_counts(struct netns_run *r, int i)
     invalid(&r->manifest, "wire-drops", c->kernel_drops + drops,
             "%s: %" PRIu64 " receive buffer, %" PRIu64 " oversize, %" PRIu64 " store, %" PRIu64
             " send",
-            names[i], c->kernel_drops, c->oversize_drops, c->store_drops, c->send_drops);
+            name, c->kernel_drops, c->oversize_drops, c->store_drops, c->send_drops);
     invalid(&r->manifest, "wire-drops", shaped > seen ? shaped - seen : 0,
-            "%s: left the shaper but never reached the wire", names[i]);
+            "%s: left the shaper but never reached the wire", name);
     invalid(&r->manifest, "wire-drops", in > out ? in - out : out - in,
-            "%s: went into the wire and were neither counted as lost nor came out", names[i]);
+            "%s: went into the wire and were neither counted as lost nor came out", name);
+}
+
+static void judge_lateness(struct netns_run *r, size_t segment)
+{
+    const struct wire_report *w = &r->wire_reports[segment];
+    char which[24] = "";
+
+    if (segment) {
+        snprintf(which, sizeof which, "of bottleneck %zu: ", segment + 1);
+    }
+    invalid(&r->manifest, "wire-late",
+            w->late_p50 > WIRE_LATE_P50_MAX || w->late_p99 > WIRE_LATE_MAX,
+            "%sp50 %.3f ms, p99 %.3f ms, maximum %.3f ms%s", which, ns_to_ms(w->late_p50),
+            ns_to_ms(w->late_p99), ns_to_ms(w->late_max),
+            w->realtime ? "" : "; without real-time priority");
+    invalid(&r->manifest, "wire-stall", w->late_max > STALL_MAX, "%sstood still for %.0f ms", which,
+            ns_to_ms(w->late_max));
 }
 
 static void judge_wire(struct netns_run *r)
 {
-    const struct wire_report *w = &r->wire_report;
-
     if (r->topo.kind != TOPOLOGY_WIRE) {
         return;
     }
-    judge_wire_counts(r, 0);
-    judge_wire_counts(r, 1);
-    invalid(
-        &r->manifest, "wire-late", w->late_p50 > WIRE_LATE_P50_MAX || w->late_p99 > WIRE_LATE_MAX,
-        "p50 %.3f ms, p99 %.3f ms, maximum %.3f ms%s", ns_to_ms(w->late_p50), ns_to_ms(w->late_p99),
-        ns_to_ms(w->late_max), w->realtime ? "" : "; without real-time priority");
-    invalid(&r->manifest, "wire-stall", w->late_max > STALL_MAX, "stood still for %.0f ms",
-            ns_to_ms(w->late_max));
+    for (size_t i = 0; i < topology_link_count(&r->topo); i++) {
+        judge_wire_counts(r, i);
+    }
+    for (size_t k = 0; k < r->topo.segment_count; k++) {
+        judge_lateness(r, k);
+    }
 }
 
 static void judge_network(struct netns_run *r)
 {
-    static const char *const shapers[] = {"router1", "router2"};
-
     invalid(&r->manifest, "qdisc-drops-unexpected", r->losses.qdisc_drops + r->losses.iface_drops,
             "first at %s", r->losses.where);
     invalid(&r->manifest, "link-changed", r->changes.count, "%s", r->changes.what);
-    for (int i = 0; i < 2 && !r->changes.count; i++) {
-        invalid(&r->manifest, "link-changed", r->links[i].out_packets < r->base[i].out_packets,
-                "%s wan: another tbf than at the start", shapers[i]);
+    for (size_t i = 0; i < r->topo.iface_count && !r->changes.count; i++) {
+        const struct topology_iface *f = &r->topo.ifaces[i];
+
+        invalid(&r->manifest, "link-changed",
+                f->tbf && r->links[f->link].out_packets < r->base[f->link].out_packets,
+                "%s %s: another tbf than at the start", topology_node_name(f->node), f->name);
     }
 }
 
@@ -264,7 +283,7 @@ static void judge_clock(struct netns_run *r)
 
 void netns_judge(struct netns_run *r)
 {
-    certify_judge(&r->certificate, &r->manifest);
+    certify_judge(&r->certified, &r->manifest);
     judge_network(r);
     netns_rates_judge(&r->rates, &r->manifest);
     for (size_t i = 0; i < r->pair_count; i++) {
@@ -287,53 +306,68 @@ void netns_judge(struct netns_run *r)
     judge_clock(r);
 }
 
-static void put_link(const struct netns_run *r, const struct record_sink *sink, int i, ns_t time)
+static void put_link(const struct netns_run *r, const struct record_sink *sink, size_t i, ns_t time)
 {
-    static const char *const names[] = {"forward", "backward"};
     const struct chain_link *base = &r->base[i], *end = &r->links[i];
-    const struct wire_counters *w = &r->wire_report.counters[i];
+    const struct wire_counters *w = wire_counters(r, i);
+    const char *name = topology_link_name(i);
     bool wire = r->topo.kind == TOPOLOGY_WIRE;
     uint64_t out = wire ? w->out_frames : end->delayed_packets - base->delayed_packets;
     uint64_t bytes = wire ? w->out_bytes : end->delayed_bytes - base->delayed_bytes;
     uint64_t lost = wire ? w->lost : r->losses.asked[i];
 
     if (netns_queue_wanted(r)) {
-        record_put_named(sink, RECORD_LINK, names[i], time, (int64_t)w->in_frames,
-                         (int64_t)w->in_bytes, (int64_t)out, (int64_t)bytes,
-                         (int64_t)w->queue_drops, (int64_t)lost, w->backlog_max_bytes);
+        record_put_named(sink, RECORD_LINK, name, time, (int64_t)w->in_frames, (int64_t)w->in_bytes,
+                         (int64_t)out, (int64_t)bytes, (int64_t)w->queue_drops, (int64_t)lost,
+                         w->backlog_max_bytes);
         return;
     }
     /* The kernel counts neither bytes of dropped packets nor the longest queue. */
-    record_put_named(sink, RECORD_LINK, names[i], time,
-                     (int64_t)(end->in_packets - base->in_packets), RECORD_NONE, (int64_t)out,
-                     (int64_t)bytes, (int64_t)(end->drops - base->drops), (int64_t)lost,
-                     RECORD_NONE);
+    record_put_named(sink, RECORD_LINK, name, time, (int64_t)(end->in_packets - base->in_packets),
+                     RECORD_NONE, (int64_t)out, (int64_t)bytes, (int64_t)(end->drops - base->drops),
+                     (int64_t)lost, RECORD_NONE);
+}
+
+/* "wire-frames", and of further bottlenecks "wire2-frames". */
+static void put_wire(const struct wire_report *w, size_t segment, const struct record_sink *sink)
+{
+    const struct {
+        const char *name;
+        int64_t value;
+    } counters[] = {
+        {"frames", (int64_t)w->late_frames}, {"late-p50-ns", w->late_p50},
+        {"late-p99-ns", w->late_p99},        {"late-max-ns", w->late_max},
+        {"realtime", w->realtime},
+    };
+
+    for (size_t i = 0; i < sizeof counters / sizeof counters[0]; i++) {
+        char name[48];
+
+        if (segment) {
+            snprintf(name, sizeof name, "wire%zu-%s", segment + 1, counters[i].name);
+        } else {
+            snprintf(name, sizeof name, "wire-%s", counters[i].name);
+        }
+        record_put_named(sink, RECORD_COUNTER, name, counters[i].value);
+    }
 }
 
 static void put_counters(const struct netns_run *r, const struct record_sink *sink)
 {
-    const struct wire_report *w = &r->wire_report;
-    const struct {
-        const char *name;
-        int64_t value;
-        bool wire;
-    } counters[] = {
-        {"setup-chain-ns", r->timing.chain_up, false},
-        {"setup-ready-ns", r->timing.ready, false},
-        {"warm-up-owd-min-ns", r->timing.warm_up_owd, false},
-        {"wire-frames", (int64_t)w->late_frames, true},
-        {"wire-late-p50-ns", w->late_p50, true},
-        {"wire-late-p99-ns", w->late_p99, true},
-        {"wire-late-max-ns", w->late_max, true},
-        {"wire-realtime", w->realtime, true},
-        {"link-duplicated-forward", (int64_t)w->counters[WIRE_EASTWARD].duplicated, true},
-        {"link-duplicated-backward", (int64_t)w->counters[WIRE_WESTWARD].duplicated, true},
-    };
+    record_put_named(sink, RECORD_COUNTER, "setup-chain-ns", (int64_t)r->timing.chain_up);
+    record_put_named(sink, RECORD_COUNTER, "setup-ready-ns", (int64_t)r->timing.ready);
+    record_put_named(sink, RECORD_COUNTER, "warm-up-owd-min-ns", (int64_t)r->timing.warm_up_owd);
+    if (r->topo.kind != TOPOLOGY_WIRE) {
+        return;
+    }
+    for (size_t k = 0; k < r->topo.segment_count; k++) {
+        put_wire(&r->wire_reports[k], k, sink);
+    }
+    for (size_t i = 0; i < topology_link_count(&r->topo); i++) {
+        char name[48];
 
-    for (size_t i = 0; i < sizeof counters / sizeof counters[0]; i++) {
-        if (!counters[i].wire || r->topo.kind == TOPOLOGY_WIRE) {
-            record_put_named(sink, RECORD_COUNTER, counters[i].name, counters[i].value);
-        }
+        snprintf(name, sizeof name, "link-duplicated-%s", topology_link_name(i));
+        record_put_named(sink, RECORD_COUNTER, name, (int64_t)wire_counters(r, i)->duplicated);
     }
 }
 
@@ -345,8 +379,9 @@ int netns_write_links(struct netns_run *r)
     if (record_csv_open(&records, r->opt->dir, "testbed")) {
         return message_set(r->m, ERR_NOMEM, "out of memory");
     }
-    put_link(r, record_csv_sink(records), 0, time);
-    put_link(r, record_csv_sink(records), 1, time);
+    for (size_t i = 0; i < topology_link_count(&r->topo); i++) {
+        put_link(r, record_csv_sink(records), i, time);
+    }
     put_counters(r, record_csv_sink(records));
     netns_traffic_write(r, record_csv_sink(records));
     netns_http_write(r, record_csv_sink(records));

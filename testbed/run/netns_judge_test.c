@@ -51,7 +51,10 @@ static int remove_folder(void **state)
 
 static int set_up(void **state)
 {
+    static const struct shape_path path = {
+        .rate = 5000000, .delay = 10 * NS_PER_MS, .queue_bytes = 187500};
     static struct fixture f;
+    struct message message;
 
     f = (struct fixture){
         .run = {.scenario = {.media = true,
@@ -59,20 +62,22 @@ static int set_up(void **state)
                                            .lifetime = NS_NEVER,
                                            .retransmits = NS_NEVER}}}},
         .opt = {.dir = folder},
-        .r = {.topo = {.kind = TOPOLOGY_WIRE},
-              .manifest = {.duration = NS_PER_S},
+        .r = {.manifest = {.duration = NS_PER_S},
               .call_count = 1,
               .pair_count = 1,
               .sides = {{.name = "sender"}, {.name = "receiver"}},
               .links = {{.out_packets = 100}, {.out_packets = 50}},
-              .wire_report = {.counters = {{.in_frames = 100, .out_frames = 100},
-                                           {.in_frames = 50, .out_frames = 50}},
-                              .late_p99 = 200 * NS_PER_US,
-                              .realtime = 1},
+              .wire_reports[0] = {.counters = {{.in_frames = 100, .out_frames = 100},
+                                               {.in_frames = 50, .out_frames = 50}},
+                                  .late_p99 = 200 * NS_PER_US,
+                                  .realtime = 1},
               .wall_offset_start = realtime_wall_offset()},
     };
     f.r.run = &f.run;
     f.r.opt = &f.opt;
+    if (topology_init(&f.r.topo, TOPOLOGY_WIRE, &path, &message)) {
+        return -1;
+    }
     write_records("receiver.rtp_received.csv", "time_ns,seq\n1,1\n");
     write_records("sender.file.csv", "time_ns,event,digest,intact\n1,0,,\n2,1,77,\n");
     write_records("receiver.file.csv", "time_ns,event,digest,intact\n1,0,,\n2,1,77,1\n");
@@ -176,7 +181,7 @@ static void test_wire_drops(void **state)
 {
     struct fixture *f = *state;
 
-    f->r.wire_report.counters[WIRE_WESTWARD] =
+    f->r.wire_reports[0].counters[WIRE_WESTWARD] =
         (struct wire_counters){.in_frames = 48, .out_frames = 48, .kernel_drops = 2};
     expect(f, "wire-drops", 2, "backward: 2 receive buffer");
 }
@@ -185,7 +190,7 @@ static void test_wire_never_saw(void **state)
 {
     struct fixture *f = *state;
 
-    f->r.wire_report.counters[WIRE_EASTWARD] =
+    f->r.wire_reports[0].counters[WIRE_EASTWARD] =
         (struct wire_counters){.in_frames = 95, .out_frames = 95};
     expect(f, "wire-drops", 5, "forward: left the shaper");
 }
@@ -194,12 +199,12 @@ static void test_wire_every_drop(void **state)
 {
     struct fixture *f = *state;
 
-    f->r.wire_report.counters[WIRE_EASTWARD] = (struct wire_counters){.in_frames = 98,
-                                                                      .out_frames = 90,
-                                                                      .kernel_drops = 2,
-                                                                      .oversize_drops = 1,
-                                                                      .store_drops = 3,
-                                                                      .send_drops = 4};
+    f->r.wire_reports[0].counters[WIRE_EASTWARD] = (struct wire_counters){.in_frames = 98,
+                                                                          .out_frames = 90,
+                                                                          .kernel_drops = 2,
+                                                                          .oversize_drops = 1,
+                                                                          .store_drops = 3,
+                                                                          .send_drops = 4};
     expect(f, "wire-drops", 10, "forward: 2 receive buffer, 1 oversize, 3 store, 4 send");
 }
 
@@ -208,11 +213,11 @@ static void test_wire_losses_and_copies(void **state)
 {
     struct fixture *f = *state;
 
-    f->r.wire_report.counters[WIRE_EASTWARD] = (struct wire_counters){
+    f->r.wire_reports[0].counters[WIRE_EASTWARD] = (struct wire_counters){
         .in_frames = 100, .duplicated = 7, .lost = 20, .out_frames = 86, .inside = 1};
     netns_judge(&f->r);
     assert_int_equal(f->r.manifest.invalid_count, 0);
-    f->r.wire_report.counters[WIRE_EASTWARD].out_frames--; /* one is nowhere */
+    f->r.wire_reports[0].counters[WIRE_EASTWARD].out_frames--; /* one is nowhere */
     expect(f, "wire-drops", 1, "forward: went into the wire");
 }
 
@@ -220,8 +225,8 @@ static void test_wire_late(void **state)
 {
     struct fixture *f = *state;
 
-    f->r.wire_report.late_p99 = 1500 * NS_PER_US;
-    f->r.wire_report.realtime = 0;
+    f->r.wire_reports[0].late_p99 = 1500 * NS_PER_US;
+    f->r.wire_reports[0].realtime = 0;
     expect(f, "wire-late", 1,
            "p50 0.000 ms, p99 1.500 ms, maximum 0.000 ms; without real-time priority");
 }
@@ -230,8 +235,8 @@ static void test_wire_mostly_late(void **state)
 {
     struct fixture *f = *state;
 
-    f->r.wire_report.late_p50 = 201 * NS_PER_US;
-    f->r.wire_report.late_p99 = 900 * NS_PER_US;
+    f->r.wire_reports[0].late_p50 = 201 * NS_PER_US;
+    f->r.wire_reports[0].late_p99 = 900 * NS_PER_US;
     expect(f, "wire-late", 1, "p50 0.201 ms, p99 0.900 ms, maximum 0.000 ms");
 }
 
@@ -240,7 +245,7 @@ static void test_netem_needs_no_wire(void **state)
     struct fixture *f = *state;
 
     f->r.topo.kind = TOPOLOGY_NETEM;
-    f->r.wire_report = (struct wire_report){.late_p99 = NS_PER_S};
+    f->r.wire_reports[0] = (struct wire_report){.late_p99 = NS_PER_S};
     netns_judge(&f->r);
     assert_int_equal(f->r.manifest.invalid_count, 0);
 }
@@ -303,7 +308,7 @@ static void test_stalls(void **state)
 {
     struct fixture *f = *state;
 
-    f->r.wire_report.late_max = 147 * NS_PER_MS;
+    f->r.wire_reports[0].late_max = 147 * NS_PER_MS;
     write_records("receiver.counter.csv", "name,value\ndriver-late-max-ns,60000000\n");
     netns_judge(&f->r);
     assert_int_equal(f->r.manifest.invalid_count, 2);
@@ -342,7 +347,8 @@ static void test_certificate(void **state)
 {
     struct fixture *f = *state;
 
-    f->r.certificate = (struct certificate){
+    f->r.certified = (struct certify_line){.segments = 1, .count = 1};
+    f->r.certified.at[0] = (struct certificate){
         .failures = {{"certificate-rate", "backward", "asked 5.000 Mbit/s"}}, .failure_count = 1};
     expect(f, "certificate-rate", 1, "backward: asked 5.000 Mbit/s");
 }

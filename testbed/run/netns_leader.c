@@ -13,15 +13,25 @@
 #include <string.h>
 #include <unistd.h>
 
+_Static_assert(SCENARIO_SEGMENT_COUNT_MAX == TOPOLOGY_SEGMENTS_MAX, "all bottlenecks fit");
+
 static int lay_out(struct netns_run *r)
 {
     const struct scenario *s = &r->run->scenario;
-    const struct shape_path path = {
-        .rate = s->path_rate, .delay = s->path_delay, .queue_bytes = scenario_queue_bytes(s)};
+    struct shape_path paths[TOPOLOGY_SEGMENTS_MAX] = {
+        {.rate = s->path_rate, .delay = s->path_delay, .queue_bytes = scenario_queue_bytes(s)}};
+    size_t count = scenario_segment_count(s);
+    int rc;
 
-    int rc = topology_init(&r->topo, r->opt->link == RUN_LINK_WIRE ? TOPOLOGY_WIRE : TOPOLOGY_NETEM,
-                           &path, r->m);
+    for (size_t k = 1; k < count; k++) {
+        const struct scenario_segment *g = &s->segments[k - 1];
 
+        paths[k] = (struct shape_path){
+            .rate = g->rate, .delay = g->delay, .queue_bytes = scenario_segment_queue_bytes(g)};
+    }
+    rc =
+        topology_init_line(&r->topo, r->opt->link == RUN_LINK_WIRE ? TOPOLOGY_WIRE : TOPOLOGY_NETEM,
+                           paths, count, r->m);
     if (!rc && scenario_back_rate_is_own(s)) {
         bps_t rate = scenario_rate_of(s, SCENARIO_BACKWARD);
 
@@ -80,6 +90,16 @@ static const struct programs *programs_of(const struct netns_run *r)
     return netns_exec_wanted(r) ? &commands : netns_http_wanted(r) ? &music : &agents;
 }
 
+static int count_links(struct netns_run *r, struct chain_link links[TOPOLOGY_LINKS_MAX])
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < topology_link_count(&r->topo) && !rc; i++) {
+        rc = chain_link_counters(r->chain, i, &links[i], r->m);
+    }
+    return rc;
+}
+
 static int set_up(struct netns_run *r)
 {
     const struct programs *programs = programs_of(r);
@@ -91,7 +111,7 @@ static int set_up(struct netns_run *r)
     rc = rc ? rc : netns_capture_start(r);
     rc = rc ? rc : netns_traffic_start(r);
     rc = rc ? rc : programs->start(r);
-    rc = rc ? rc : chain_counters(r->chain, &r->base[0], &r->base[1], r->m);
+    rc = rc ? rc : count_links(r, r->base);
     rc = rc ? rc : programs->release(r);
     rc = rc ? rc : netns_traffic_release(r);
     rc = rc ? rc : netns_queue_start(r);
@@ -111,7 +131,7 @@ static int wind_up(struct netns_run *r)
     rc = rc ? rc : netns_http_finish(r);
     rc = rc ? rc : netns_capture_finish(r);
     rc = rc ? rc : netns_traffic_finish(r);
-    rc = rc ? rc : chain_counters(r->chain, &r->links[0], &r->links[1], r->m);
+    rc = rc ? rc : count_links(r, r->links);
     rc = rc ? rc : chain_losses(r->chain, &r->losses, r->m);
     rc = rc ? rc : chain_changes(r->chain, &r->changes, r->m);
     rc = rc ? rc : netns_wire_finish(r);
@@ -145,7 +165,9 @@ static void release(struct netns_run *r)
     }
     netns_http_release_all(r);
     service_kill(&r->traffic);
-    service_kill(&r->wire);
+    for (size_t k = 0; k < TOPOLOGY_SEGMENTS_MAX; k++) {
+        service_kill(&r->wires[k]);
+    }
     service_kill(&r->capture);
     chain_down(r->chain);
     netns_rates_fini(&r->rates);
@@ -153,7 +175,10 @@ static void release(struct netns_run *r)
 
 static void begin_empty(struct netns_run *r)
 {
-    r->wire = r->capture = r->traffic = r->http.watch = SERVICE_NONE;
+    for (size_t k = 0; k < TOPOLOGY_SEGMENTS_MAX; k++) {
+        r->wires[k] = SERVICE_NONE;
+    }
+    r->capture = r->traffic = r->http.watch = SERVICE_NONE;
     for (size_t i = 0; i < NETNS_PAIRS_MAX * NETNS_SIDES; i++) {
         r->sides[i].agent = CHILD_NONE;
         r->sides[i].ready_fd = r->sides[i].start_fd = -1;

@@ -26,9 +26,37 @@ static const enum topology_node hosts[TOPOLOGY_DIRECTIONS][NETNS_SIDES] = {
     [TOPOLOGY_BACKWARD] = {TOPOLOGY_RECEIVER, TOPOLOGY_SENDER},
 };
 
+int netns_run_path(struct netns_run *r, char *path, const char *name, const char *suffix)
+{
+    int n = snprintf(path, NETNS_RUN_PATH_MAX, "%s/%s%s", r->opt->dir, name, suffix);
+
+    return n < NETNS_RUN_PATH_MAX
+               ? 0
+               : message_set(r->m, ERR_LIMIT, "the run folder's path is too long");
+}
+
+int netns_side_path(struct netns_run *r, const struct netns_side *s, char *path, const char *prefix,
+                    const char *suffix)
+{
+    char name[64];
+
+    snprintf(name, sizeof name, "%s%s%s", s->folder, prefix, s->name);
+    return netns_run_path(r, path, name, suffix);
+}
+
 enum topology_node netns_host(enum scenario_direction d, int end)
 {
     return hosts[d == SCENARIO_BACKWARD ? TOPOLOGY_BACKWARD : TOPOLOGY_FORWARD][end];
+}
+
+enum topology_node netns_call_host(const struct netns_run *r, size_t call, int end)
+{
+    const struct scenario *s = &r->run->scenario;
+    bool forward = scenario_call_direction(s, call) == SCENARIO_FORWARD;
+    size_t first, last;
+
+    scenario_call_segments(s, call, &first, &last);
+    return (end == NETNS_SENDER) == forward ? topology_entry(first) : topology_exit(&r->topo, last);
 }
 
 const struct plan_run *netns_pair_run(const struct netns_run *r, size_t pair)
@@ -46,14 +74,13 @@ struct manifest *netns_pair_manifest(struct netns_run *r, size_t pair)
 /* The next pair, of call n. */
 static void add_call(struct netns_run *r, size_t n)
 {
-    enum scenario_direction d = scenario_call_direction(&r->run->scenario, n);
     size_t pair = r->pair_count++;
     const struct scenario *s = &netns_pair_run(r, pair)->scenario;
     struct manifest *m = netns_pair_manifest(r, pair);
     struct addr addresses[NETNS_SIDES];
 
     for (int i = 0; i < NETNS_SIDES; i++) {
-        addresses[i] = topology_host(&r->topo, netns_host(d, i), scenario_call_port(n));
+        addresses[i] = topology_host(&r->topo, netns_call_host(r, n, i), scenario_call_port(n));
     }
     for (int i = 0; i < NETNS_SIDES; i++) {
         struct netns_side *side = &r->sides[NETNS_SIDES * pair + (size_t)i];
@@ -62,7 +89,7 @@ static void add_call(struct netns_run *r, size_t n)
             snprintf(side->folder, sizeof side->folder, "%s/", scenario_call_name(n));
         }
         snprintf(side->name, sizeof side->name, "%s", ends[i].name);
-        side->node = netns_host(d, i);
+        side->node = netns_call_host(r, n, i);
         side->config = scenario_agent_config(s, ends[i].role);
         side->config.local = addresses[i];
         side->config.remote = addresses[!i];
@@ -132,6 +159,20 @@ static int make_folder(struct netns_run *r, const char *name, const char *below)
                : 0;
 }
 
+/* As in virtual time, what there is of a run at its beginning. */
+static int write_call(struct netns_run *r, size_t pair)
+{
+    const struct netns_side *s = &r->sides[NETNS_SIDES * pair];
+    char dir[NETNS_RUN_PATH_MAX];
+    int rc = netns_run_path(r, dir, s->folder, "");
+
+    if (!rc && manifest_write_inputs(netns_pair_run(r, pair), &s[NETNS_SENDER].config,
+                                     &s[NETNS_RECEIVER].config, dir)) {
+        rc = message_set(r->m, ERR_OS, "%.180s: %s", dir, strerror(errno));
+    }
+    return rc;
+}
+
 /* What the agents of pairs behind the first are told; the first's is among the run's inputs. */
 static int write_further(struct netns_run *r, size_t pair)
 {
@@ -140,6 +181,9 @@ static int write_further(struct netns_run *r, size_t pair)
     int rc = s->folder[0] ? make_folder(r, s->folder, "") : 0;
 
     rc = rc || !s->folder[0] ? rc : make_folder(r, s->folder, "log");
+    if (!rc && netns_pair_run(r, pair)) {
+        return write_call(r, pair);
+    }
     for (int i = 0; i < NETNS_SIDES && !rc; i++) {
         rc = netns_side_path(r, &s[i], path, "", ".conf");
         if (!rc && manifest_write_conf(&s[i].config, path)) {

@@ -86,7 +86,7 @@ static int path_open_as(struct path *p, const struct shape_path *shape, struct m
                                         .path_queue_bytes = shape->queue_bytes}};
     p->r = (struct netns_run){.run = &p->run,
                               .opt = &p->opt,
-                              .wire = SERVICE_NONE,
+                              .wires = {SERVICE_NONE},
                               .capture = SERVICE_NONE,
                               .m = message};
     p->r.sides[NETNS_SENDER] = (struct netns_side){.name = "sender", .node = TOPOLOGY_SENDER};
@@ -105,7 +105,7 @@ static int path_open(struct path *p, struct message *message)
 
 static void path_close(struct path *p)
 {
-    service_kill(&p->r.wire);
+    service_kill(&p->r.wires[0]);
     chain_down(p->r.chain);
 }
 
@@ -227,9 +227,9 @@ static void test_delay(void **state)
         assert_in_range(hist_quantile(&owd[i], 500000), usual.delay, usual.delay + NS_PER_MS);
         assert_true(hist_quantile(&owd[i], 1) >= usual.delay); /* the earliest is not too early */
     }
-    check_counts(&p.r.wire_report.counters[WIRE_EASTWARD], PACKETS);
-    check_counts(&p.r.wire_report.counters[WIRE_WESTWARD], PACKETS);
-    assert_int_equal(p.r.wire_report.late_frames, 2 * PACKETS);
+    check_counts(&p.r.wire_reports[0].counters[WIRE_EASTWARD], PACKETS);
+    check_counts(&p.r.wire_reports[0].counters[WIRE_WESTWARD], PACKETS);
+    assert_int_equal(p.r.wire_reports[0].late_frames, 2 * PACKETS);
     close(ends[0].fd);
     close(ends[1].fd);
     path_close(&p);

@@ -17,7 +17,21 @@ bool netns_queue_wanted(const struct netns_run *r)
            r->run->scenario.path_aqm != SCENARIO_AQM_DROP_TAIL;
 }
 
-void netns_queue_shape(struct netns_queue *q, const struct netns_run *r,
+/* The first bottleneck, whose rate may change. */
+static struct shaped_config shape_first(struct netns_queue *q, const struct scenario *s, int way)
+{
+    bps_t rate = scenario_rate_of(s, ways[way]);
+
+    q->schedules[way] = scenario_rate_schedule_of(s, ways[way], &q->one[way]);
+    return (struct shaped_config){
+        .rate = rate,
+        .queue_bytes = scenario_queue_bytes_at(s, rate),
+        .schedule = q->schedules[way].count > 1 ? &q->schedules[way] : NULL,
+        .queue_time = s->path_queue_bytes ? 0 : s->path_queue_time,
+    };
+}
+
+void netns_queue_shape(struct netns_queue *q, const struct netns_run *r, size_t segment,
                        struct shaped_config shape[WIRE_DIRECTIONS])
 {
     static const enum topology_direction towards[WIRE_DIRECTIONS] = {
@@ -25,42 +39,47 @@ void netns_queue_shape(struct netns_queue *q, const struct netns_run *r,
 
     for (int i = 0; i < WIRE_DIRECTIONS && netns_queue_wanted(r); i++) {
         const struct scenario *s = &r->run->scenario;
-        bps_t rate = scenario_rate_of(s, ways[i]);
 
-        q->schedules[i] = scenario_rate_schedule_of(s, ways[i], &q->one[i]);
-        shape[i] = (struct shaped_config){
-            .rate = rate,
-            .queue_bytes = scenario_queue_bytes_at(s, rate),
-            .schedule = q->schedules[i].count > 1 ? &q->schedules[i] : NULL,
-            .queue_time = s->path_queue_bytes ? 0 : s->path_queue_time,
-            .aqm = run_path_aqm(s, towards[i], 0),
-        };
+        if (segment == 0) {
+            shape[i] = shape_first(q, s, i);
+        } else {
+            const struct scenario_segment *g = &s->segments[segment - 1];
+
+            shape[i] = (struct shaped_config){.rate = g->rate,
+                                              .queue_bytes = scenario_segment_queue_bytes(g)};
+        }
+        shape[i].aqm = run_path_aqm(s, towards[i], (int)segment);
     }
 }
 
 int netns_queue_start(struct netns_run *r)
 {
     uint8_t packet[1 + sizeof r->start] = {WIRE_START};
+    int rc = 0;
 
     if (r->topo.kind != TOPOLOGY_WIRE) {
         return 0;
     }
     memcpy(packet + 1, &r->start, sizeof r->start);
-    return service_tell(&r->wire, packet, sizeof packet, r->m);
+    for (size_t k = 0; k < r->topo.segment_count && !rc; k++) {
+        rc = service_tell(&r->wires[k], packet, sizeof packet, r->m);
+    }
+    return rc;
 }
 
 void netns_queue_record(const struct netns_run *r, const struct record_sink *sink, ns_t time)
 {
-    static const char *const names[WIRE_DIRECTIONS] = {
-        [WIRE_EASTWARD] = "forward", [WIRE_WESTWARD] = "backward"};
+    enum aqm_kind kind = (enum aqm_kind)r->run->scenario.path_aqm;
     struct run_rates rates;
 
     if (!netns_queue_wanted(r)) {
         return;
     }
+    for (size_t i = 0; i < topology_link_count(&r->topo); i++) {
+        run_queue_record(sink, topology_link_name(i), time, kind,
+                         r->wire_reports[i / TOPOLOGY_DIRECTIONS].queues[netns_wire_direction(i)]);
+    }
     for (int i = 0; i < WIRE_DIRECTIONS; i++) {
-        run_queue_record(sink, names[i], time, (enum aqm_kind)r->run->scenario.path_aqm,
-                         r->wire_report.queues[i]);
         /* made by the model at the very time, as in virtual time */
         run_rates_init(&rates, &r->run->scenario, ways[i]);
         run_rates_record_all(&rates, sink, r->manifest.duration);

@@ -14,10 +14,10 @@ struct netns_queue {
 };
 
 bool netns_queue_wanted(const struct netns_run *r);
-/* What the wire is to do of it; nothing unless wanted. q is not to be moved. */
-void netns_queue_shape(struct netns_queue *q, const struct netns_run *r,
+/* What the wire of a bottleneck is to do of it; nothing unless wanted. q is not to be moved. */
+void netns_queue_shape(struct netns_queue *q, const struct netns_run *r, size_t segment,
                        struct shaped_config shape[WIRE_DIRECTIONS]);
-/* Tells the wire of the run when the run began. Returns 0 or ERR_OS with r->m set. */
+/* Tells the wires of the run when the run began. Returns 0 or ERR_OS with r->m set. */
 int netns_queue_start(struct netns_run *r);
 /* Records what the disciplines did and when the rate changed, if wanted. */
 void netns_queue_record(const struct netns_run *r, const struct record_sink *sink, ns_t time);

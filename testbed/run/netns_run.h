@@ -6,8 +6,8 @@
 
 #include "agents/base/message.h"
 #include "testbed/capture/capture_live.h"
-#include "testbed/certificate/certificate.h"
 #include "testbed/netns/chain.h"
+#include "testbed/run/certify.h"
 #include "testbed/run/child.h"
 #include "testbed/run/manifest.h"
 #include "testbed/run/netns_http.h"
@@ -70,14 +70,15 @@ struct netns_run {
     struct netns_call further[SCENARIO_CALLS_MAX];
     size_t call_count, pair_count; /* the first pairs are the calls */
     struct netns_side sides[NETNS_PAIRS_MAX * NETNS_SIDES];
-    struct service wire, capture, traffic; /* wire: only with RUN_LINK_WIRE; traffic: with TCP */
+    struct service wires[TOPOLOGY_SEGMENTS_MAX]; /* of each bottleneck, with RUN_LINK_WIRE */
+    struct service capture, traffic;             /* traffic: with TCP */
     struct traffic_report traffic_report;
-    struct capture_live_stats captured[NETNS_SIDES]; /* at the first pair's hosts */
-    struct certificate certificate;                  /* no attempt: the run does without */
-    struct wire_report wire_report;
-    struct chain_link base[2], links[2]; /* forward, backward: at the start, at the end */
-    struct chain_losses losses;          /* at the end */
-    struct chain_changes changes;        /* likewise */
+    struct capture_live_stats captured[NETNS_SIDES]; /* at all hosts of a side together */
+    struct certify_line certified;                   /* no attempt: the run does without */
+    struct wire_report wire_reports[TOPOLOGY_SEGMENTS_MAX];
+    struct chain_link base[TOPOLOGY_LINKS_MAX], links[TOPOLOGY_LINKS_MAX]; /* at start and end */
+    struct chain_losses losses;                                            /* at the end */
+    struct chain_changes changes;                                          /* likewise */
     struct netns_clock clock;
     struct netns_run_timing timing;
     struct netns_rates rates;
@@ -102,19 +103,28 @@ void netns_pairs_init(struct netns_run *r);
 int netns_pairs_write(struct netns_run *r);
 /* Writes the manifests, the run's last. Returns 0, ERR_OS (errno), ERR_NOMEM or ERR_LIMIT. */
 int netns_pairs_manifests(struct netns_run *r);
-/* Where the end NETNS_SENDER or NETNS_RECEIVER of a flow in that direction is. */
+/* Where the end NETNS_SENDER or NETNS_RECEIVER of a flow in that direction is that crosses all
+ * bottlenecks. */
 enum topology_node netns_host(enum scenario_direction d, int end);
+/* Where either end of a call is. */
+enum topology_node netns_call_host(const struct netns_run *r, size_t call, int end);
 /* Of a pair that is a call; NULL for others. */
 const struct plan_run *netns_pair_run(const struct netns_run *r, size_t pair);
 struct manifest *netns_pair_manifest(struct netns_run *r, size_t pair);
 
-/* netns_services.c: the wire and the two captures. All return 0 or a fatal code with r->m set. */
+/* netns_wires.c: the delay lines. All return 0 or a fatal code with r->m set. */
 int netns_wire_start(struct netns_run *r);
 /* The warm-up is over: count from here on. */
 int netns_wire_reset(struct netns_run *r);
 int netns_wire_finish(struct netns_run *r);
 /* Whether the wire can be opened in the middle node of a chain; for the probe. */
 int netns_wire_try(const struct chain *c, struct message *m);
+/* Which direction of its bottleneck's wire a link is. */
+enum wire_direction netns_wire_direction(size_t link);
+/* How much longer than others each call takes. Returns the longest of that. */
+ns_t netns_wire_extras(const struct netns_run *r, struct wire_extra extra[WIRE_EXTRAS_MAX]);
+
+/* netns_captures.c: one file for each side, whatever hosts it has. Likewise. */
 int netns_capture_start(struct netns_run *r);
 /* Returns once nothing more arrives and all that did is on disk. */
 int netns_capture_finish(struct netns_run *r);
@@ -133,7 +143,7 @@ void netns_traffic_write(const struct netns_run *r, const struct record_sink *si
  * finds caches, pages and routes warm. Proves that the path carries both ways. */
 int netns_warm_up(struct netns_run *r);
 
-/* netns_certify.c: measures the path into r->certificate and certificate.json, and leaves it empty.
+/* netns_certify.c: measures the path into r->certified and certificate.json, and leaves it empty.
  * Does nothing when the run does without. */
 int netns_certify(struct netns_run *r);
 
@@ -182,7 +192,7 @@ void netns_judge(struct netns_run *r);
 int netns_write_links(struct netns_run *r);
 
 /* netns_leader.c: the link of a run without agents: builds and certifies it, then takes it down.
- * r->certificate and r->wire_report tell. */
+ * r->certified and r->wire_reports tell. */
 int netns_trial(struct netns_run *r);
 /* The whole run, in a process of its own. */
 int netns_leader(struct netns_run *r);

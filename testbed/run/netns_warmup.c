@@ -67,17 +67,33 @@ static ns_t spacing_of(const struct shape_path *p)
     return ns_max(SPACING_MIN, each + each / 4);
 }
 
-static ns_t longest_delay(const struct topology *t)
+/* Of the bottlenecks first to last. */
+static ns_t longest_delay(const struct topology *t, size_t first, size_t last)
 {
-    return ns_max(t->impair[TOPOLOGY_FORWARD].delay, t->impair[TOPOLOGY_BACKWARD].delay);
+    ns_t sum = 0;
+
+    for (size_t k = first; k <= last; k++) {
+        sum += ns_max(t->impair[topology_link(k, TOPOLOGY_FORWARD)].delay,
+                      t->impair[topology_link(k, TOPOLOGY_BACKWARD)].delay);
+    }
+    return sum;
 }
 
-static int exchange(struct netns_run *r, struct end ends[2])
+static ns_t longest_spacing(const struct topology *t, size_t first, size_t last)
 {
-    ns_t spacing = ns_max(spacing_of(&r->topo.paths[TOPOLOGY_FORWARD]),
-                          spacing_of(&r->topo.paths[TOPOLOGY_BACKWARD])),
-         next = realtime_mono(),
-         deadline = next + PACKETS * spacing + longest_delay(&r->topo) + PATIENCE;
+    ns_t longest = 0;
+
+    for (size_t i = topology_link(first, TOPOLOGY_FORWARD);
+         i <= topology_link(last, TOPOLOGY_BACKWARD); i++) {
+        longest = ns_max(longest, spacing_of(&t->paths[i]));
+    }
+    return longest;
+}
+
+static int exchange(struct netns_run *r, size_t first, size_t last, struct end ends[2])
+{
+    ns_t spacing = longest_spacing(&r->topo, first, last), next = realtime_mono(),
+         deadline = next + PACKETS * spacing + longest_delay(&r->topo, first, last) + PATIENCE;
     int sent = 0, got[2] = {0}, all = PACKETS;
 
     r->timing.warm_up_owd = NS_NEVER;
@@ -111,26 +127,39 @@ static int exchange(struct netns_run *r, struct end ends[2])
     return 0;
 }
 
-int netns_warm_up(struct netns_run *r)
+/* From the hosts before the first of these bottlenecks to those behind the last, and back. */
+static int warm_up(struct netns_run *r, size_t first, size_t last)
 {
+    const enum topology_node nodes[2] = {topology_entry(first), topology_exit(&r->topo, last)};
     struct end ends[2] = {{.fd = -1}, {.fd = -1}};
     int rc = 0;
 
     for (int i = 0; i < 2 && !rc; i++) {
-        struct addr a = topology_host(&r->topo, r->sides[i].node, PORT);
+        struct addr a = topology_host(&r->topo, nodes[i], PORT);
 
         ends[i].address.sin_family = AF_INET;
         ends[i].address.sin_port = htons(a.port);
         memcpy(&ends[i].address.sin_addr, a.ip, 4);
-        if (netns_call(chain_ns(r->chain, r->sides[i].node), open_end, &ends[i])) {
+        if (netns_call(chain_ns(r->chain, nodes[i]), open_end, &ends[i])) {
             rc = message_set(r->m, ERR_OS, "warm-up: %s", strerror(errno));
         }
     }
-    rc = rc ? rc : exchange(r, ends);
+    rc = rc ? rc : exchange(r, first, last, ends);
     for (int i = 0; i < 2; i++) {
         if (ends[i].fd >= 0) {
             close(ends[i].fd);
         }
     }
     return rc;
+}
+
+int netns_warm_up(struct netns_run *r)
+{
+    size_t count = r->topo.segment_count;
+    int rc = 0;
+
+    for (size_t k = 0; k < count && count > 1 && !rc; k++) {
+        rc = warm_up(r, k, k);
+    }
+    return rc ? rc : warm_up(r, 0, count - 1);
 }

@@ -38,9 +38,13 @@ static int serve(int fd, void *arg)
     bool wire = k->opt.link == RUN_LINK_WIRE;
     int rc = netns_trial(&r);
 
-    result = (struct run_check_result){.certificate = r.certificate,
-                                       .wire_late_p99 = wire ? r.wire_report.late_p99 : NS_NEVER,
-                                       .wire_late_max = wire ? r.wire_report.late_max : NS_NEVER};
+    result = (struct run_check_result){.certified = r.certified,
+                                       .wire_late_p99 = wire ? 0 : NS_NEVER,
+                                       .wire_late_max = wire ? 0 : NS_NEVER};
+    for (size_t i = 0; i < r.topo.segment_count && wire; i++) {
+        result.wire_late_p99 = ns_max(result.wire_late_p99, r.wire_reports[i].late_p99);
+        result.wire_late_max = ns_max(result.wire_late_max, r.wire_reports[i].late_max);
+    }
     service_answer(fd, rc, &m, &result, sizeof result);
     return rc != 0;
 }
@@ -50,16 +54,16 @@ int run_check_start(struct run_check *k, const struct plan_run *run, enum run_li
 {
     struct service_options o = {
         .child = {.name = "the check", .ns_fd = -1}, .serve = serve, .arg = k};
-    struct probe_path asked[CERTIFICATE_DIRECTIONS];
-    struct certificate c;
+    struct certify_line l;
 
     *k = (struct run_check){
         .service = SERVICE_NONE,
         .opt = {.link = link, .link_why = "checked", .dir = dir, .plan = "selfcheck"},
         .run = run};
-    certify_asked(asked, &run->scenario, link_burst_bytes(run->scenario.path_rate));
-    certificate_init(&c, asked);
-    k->patience = certify_patience(&c);
+    certify_init(&l, &run->scenario, link_burst_bytes(run->scenario.path_rate));
+    for (size_t i = 0; i < l.count; i++) {
+        k->patience = ns_add(k->patience, certify_patience(&l.at[i]));
+    }
     return service_start(&k->service, &o, m);
 }
 
@@ -77,9 +81,7 @@ int run_check_finish(struct run_check *k, struct run_check_result *out, struct m
 int run_check_sim(const struct plan_run *run, struct run_check_result *out)
 {
     const struct scenario *s = &run->scenario;
-    struct link_config links[CERTIFICATE_DIRECTIONS];
-    struct probe_path asked[CERTIFICATE_DIRECTIONS];
-    int64_t burst = link_burst_bytes(s->path_rate);
+    struct link_config links[SCENARIO_SEGMENT_COUNT_MAX][CERTIFICATE_DIRECTIONS];
 
     for (int i = 0; i < CERTIFICATE_DIRECTIONS; i++) {
         enum topology_direction d = i == CERTIFICATE_FORWARD ? TOPOLOGY_FORWARD : TOPOLOGY_BACKWARD;
@@ -87,15 +89,23 @@ int run_check_sim(const struct plan_run *run, struct run_check_result *out)
         bps_t rate =
             scenario_rate_of(s, i == CERTIFICATE_FORWARD ? SCENARIO_FORWARD : SCENARIO_BACKWARD);
 
-        links[i] = (struct link_config){.rate = rate,
-                                        .burst_bytes = link_burst_bytes(rate),
-                                        .queue_bytes = scenario_queue_bytes_at(s, rate),
-                                        .impair = run_path_impair(s, d)};
+        links[0][i] = (struct link_config){.rate = rate,
+                                           .burst_bytes = link_burst_bytes(rate),
+                                           .queue_bytes = scenario_queue_bytes_at(s, rate),
+                                           .impair = run_path_impair(s, d)};
+    }
+    for (size_t k = 1; k < scenario_segment_count(s); k++) {
+        const struct scenario_segment *g = &s->segments[k - 1];
+
+        links[k][CERTIFICATE_FORWARD] = links[k][CERTIFICATE_BACKWARD] =
+            (struct link_config){.rate = g->rate,
+                                 .burst_bytes = link_burst_bytes(g->rate),
+                                 .queue_bytes = scenario_segment_queue_bytes(g),
+                                 .impair = {.delay = g->delay}};
     }
     *out = (struct run_check_result){.wire_late_p99 = NS_NEVER, .wire_late_max = NS_NEVER};
-    certify_asked(asked, s, burst);
-    certificate_init(&out->certificate, asked);
-    return certify_links(&out->certificate, links);
+    certify_init(&out->certified, s, link_burst_bytes(s->path_rate));
+    return certify_links(&out->certified, links);
 }
 
 /* ---- what the host has ---- */

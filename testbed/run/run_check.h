@@ -4,7 +4,7 @@
 #ifndef TESTBED_RUN_RUN_CHECK_H
 #define TESTBED_RUN_RUN_CHECK_H
 
-#include "testbed/certificate/certificate.h"
+#include "testbed/run/certify.h"
 #include "testbed/run/run.h"
 #include "testbed/run/service.h"
 
@@ -18,8 +18,8 @@ struct run_check {
 };
 
 struct run_check_result {
-    struct certificate certificate;
-    /* of the delay line; NS_NEVER: the link has none */
+    struct certify_line certified;
+    /* of the delay line, the latest of several; NS_NEVER: the link has none */
     ns_t wire_late_p99, wire_late_max;
 };
 

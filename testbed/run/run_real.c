@@ -45,11 +45,6 @@ static int refuse_delays(const struct scenario *s, enum run_link link, struct me
 
 int run_real_can(const struct scenario *s, enum run_link link, struct message *m)
 {
-    if (scenario_segment_count(s) > 1) { /* and so no call crosses only some of them */
-        return message_set(m, ERR_CONFIG,
-                           "path2.rate: real links have one bottleneck; allowed: none, or --link "
-                           "sim");
-    }
     if (s->stack == AGENT_STACK_PLAY_HTTP &&
         origin_bytes(&s->play, (uint64_t)s->seed) > ORIGIN_BYTES_MAX) {
         return message_set(m, ERR_CONFIG,

@@ -98,21 +98,23 @@ void run_sim_free_links(struct run_sim *w)
 int run_sim_certify(struct run_sim *w)
 {
     struct manifest *m = &run_sim_first(w)->manifest;
-    struct probe_path asked[CERTIFICATE_DIRECTIONS];
-    struct link_config links[CERTIFICATE_DIRECTIONS] = {
-        [CERTIFICATE_FORWARD] = w->links[0][RUN_SIM_LEFT].config,
-        [CERTIFICATE_BACKWARD] = w->links[0][RUN_SIM_RIGHT].config};
-    struct certificate c;
+    struct link_config links[SCENARIO_SEGMENT_COUNT_MAX][CERTIFICATE_DIRECTIONS];
+    struct certify_line l;
     int rc;
 
-    for (int i = 0; i < CERTIFICATE_DIRECTIONS; i++) { /* loss and jitter begin with the run */
-        links[i].impair = (struct impair_config){.delay = links[i].impair.delay};
+    for (size_t i = 0; i < w->segment_count; i++) {
+        links[i][CERTIFICATE_FORWARD] = w->links[i][RUN_SIM_LEFT].config;
+        links[i][CERTIFICATE_BACKWARD] = w->links[i][RUN_SIM_RIGHT].config;
+        for (int d = 0; d < CERTIFICATE_DIRECTIONS; d++) {
+            /* loss, jitter and disciplines begin with the run */
+            links[i][d].impair = (struct impair_config){.delay = links[i][d].impair.delay};
+            links[i][d].aqm = (struct aqm_config){0};
+        }
     }
-    certify_asked(asked, &w->run->scenario, m->burst_bytes);
-    certificate_init(&c, asked);
-    rc = w->opt->no_certificate ? 0 : certify_links(&c, links);
-    certify_judge(&c, m);
-    rc = rc ? rc : certify_write(w->opt->no_certificate ? NULL : &c, w->opt->dir);
+    certify_init(&l, &w->run->scenario, m->burst_bytes);
+    rc = w->opt->no_certificate ? 0 : certify_links(&l, links);
+    certify_judge(&l, m);
+    rc = rc ? rc : certify_write(w->opt->no_certificate ? NULL : &l, w->opt->dir);
     return rc ? run_sim_fail(w, rc, "cannot certify the link") : 0;
 }
 

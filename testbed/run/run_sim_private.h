@@ -112,7 +112,7 @@ void run_sim_judge_flow(struct run_sim *w, struct run_sim_flow *f);
 
 /* run_sim_links.c */
 int run_sim_make_links(struct run_sim *w);
-/* Measures the first bottleneck as a real run does, on links of their own. */
+/* Measures the bottlenecks as a real run does, on links of their own. */
 int run_sim_certify(struct run_sim *w);
 /* Puts hosts, links and paths of all flows together. */
 int run_sim_connect(struct run_sim *w, uint64_t max_events);

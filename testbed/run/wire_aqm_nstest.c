@@ -127,7 +127,7 @@ static void path_open(struct path *p, enum scenario_aqm aqm)
                            .path_ecn = AGENT_ON,
                            .seed = 3};
     p->r = (struct netns_run){
-        .run = &p->run, .opt = &p->opt, .wire = SERVICE_NONE, .capture = SERVICE_NONE, .m = &m};
+        .run = &p->run, .opt = &p->opt, .wires = {SERVICE_NONE}, .capture = SERVICE_NONE, .m = &m};
     snprintf(p->r.sides[NETNS_SENDER].name, sizeof p->r.sides[0].name, "sender");
     snprintf(p->r.sides[NETNS_RECEIVER].name, sizeof p->r.sides[0].name, "receiver");
     p->r.sides[NETNS_SENDER].node = TOPOLOGY_SENDER;
@@ -157,7 +157,7 @@ static void path_close(struct path *p)
     close(p->from[0].fd);
     close(p->from[1].fd);
     close(p->to.fd);
-    service_kill(&p->r.wire);
+    service_kill(&p->r.wires[0]);
     chain_down(p->r.chain);
 }
 
@@ -285,7 +285,7 @@ static void simulate(const struct path *p, const struct trial *t, struct aqm_sta
                               .impair = {.delay = DELAY}};
     struct link *l;
 
-    netns_queue_shape(&q, &p->r, shape);
+    netns_queue_shape(&q, &p->r, 0, shape);
     cfg.aqm = shape[WIRE_EASTWARD].aqm;
     cfg.aqm.mark = no_mark;
     assert_int_equal(link_new(&l, &cfg), 0);
@@ -379,7 +379,7 @@ static bool try_discipline(enum scenario_aqm kind)
     static struct path p;
     static struct trial t;
     struct aqm_stats model[AQM_QUEUES];
-    const struct aqm_stats *wire = p.r.wire_report.queues[WIRE_EASTWARD];
+    const struct aqm_stats *wire = p.r.wire_reports[0].queues[WIRE_EASTWARD];
     bool near = true;
 
     memset(&t, 0, sizeof t);
@@ -394,10 +394,10 @@ static bool try_discipline(enum scenario_aqm kind)
                   ns_to_ms(model[0].sojourn_p95), wire[0].marks + wire[1].marks,
                   model[0].marks + model[1].marks, wire[0].early_drops + wire[1].early_drops,
                   model[0].early_drops + model[1].early_drops);
-    check_counts(&p.r.wire_report, &t, kind == SCENARIO_AQM_CODEL || kind == SCENARIO_AQM_PIE);
+    check_counts(&p.r.wire_reports[0], &t, kind == SCENARIO_AQM_CODEL || kind == SCENARIO_AQM_PIE);
     /* with so much too much pie's probability is soon beyond what ECN excuses */
     assert_true(t.marked > 0 || kind == SCENARIO_AQM_PIE);
-    check_rate(&p.r.wire_report, &t, kind <= SCENARIO_AQM_FQ_CODEL);
+    check_rate(&p.r.wire_reports[0], &t, kind <= SCENARIO_AQM_FQ_CODEL);
     if (t.held_up < HELD_UP) {
         near = is_near("p50", wire[0].sojourn_p50, model[0].sojourn_p50) &&
                is_near("p95", wire[0].sojourn_p95, model[0].sojourn_p95);
@@ -433,7 +433,7 @@ static void test_tail_drop_is_bounded(void **state)
     static struct path p;
     static struct trial t;
     struct chain_link forward, backward;
-    const struct wire_counters *c = &p.r.wire_report.counters[WIRE_EASTWARD];
+    const struct wire_counters *c = &p.r.wire_reports[0].counters[WIRE_EASTWARD];
     ns_t held;
 
     (void)state;
@@ -446,7 +446,7 @@ static void test_tail_drop_is_bounded(void **state)
     exchange(&p, &t);
     must(chain_counters(p.r.chain, &forward, &backward, &m));
     must(netns_wire_finish(&p.r));
-    held = DELAY + p.r.wire_report.late_max;
+    held = DELAY + p.r.wire_reports[0].late_max;
     print_message("%d of %d arrived, up to %u packets in the shaper, %d in the wire\n", t.got,
                   PACKETS, t.backlog_max, (int)c->inside_max);
     assert_in_range(t.backlog_max, 1, QUEUE_BYTES / BYTES);
@@ -456,7 +456,7 @@ static void test_tail_drop_is_bounded(void **state)
     assert_int_equal(c->out_frames, t.got);
     assert_true(forward.drops >= (uint64_t)(PACKETS - t.got) - c->kernel_drops);
     assert_int_equal(t.marked, 0);
-    check_rate(&p.r.wire_report, &t, false);
+    check_rate(&p.r.wire_reports[0], &t, false);
     path_close(&p);
 }
 

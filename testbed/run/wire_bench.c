@@ -104,8 +104,8 @@ static void lane_open(struct lane *l, bps_t rate)
         .rate = rate, .delay = DELAY, .queue_bytes = rate_bytes(rate, QUEUE_TIME)};
 
     *l = (struct lane){.opt = {.link = RUN_LINK_WIRE, .dir = folder}, .rate = rate};
-    l->r =
-        (struct netns_run){.opt = &l->opt, .wire = SERVICE_NONE, .capture = SERVICE_NONE, .m = &m};
+    l->r = (struct netns_run){
+        .opt = &l->opt, .wires = {SERVICE_NONE}, .capture = SERVICE_NONE, .m = &m};
     l->arrivals = malloc(ARRIVALS_MAX * sizeof *l->arrivals);
     must(l->arrivals ? 0 : message_set(&m, ERR_NOMEM, "out of memory"));
     must(topology_init(&l->r.topo, TOPOLOGY_WIRE, &shape, &m));
@@ -259,7 +259,7 @@ static void bench_overload(void)
                "%.1f ms (bound and a packet: %.1f ms; the line was late by up to %.1f ms)\n",
                (int)(rates[i] / 1000000), 100 * rate_error(&lanes[i]),
                ns_to_ms(longest_wait(&lanes[i])), ns_to_ms(bound),
-               ns_to_ms(lanes[i].r.wire_report.late_max));
+               ns_to_ms(lanes[i].r.wire_reports[0].late_max));
         free(lanes[i].arrivals);
     }
 }
@@ -373,8 +373,8 @@ static void bench_lateness(int n, bool busy, bool priority)
         }
         lane_close(&lanes[i]);
         free(lanes[i].arrivals);
-        worst.late_p50 = ns_max(worst.late_p50, lanes[i].r.wire_report.late_p50);
-        worst.late_p99 = ns_max(worst.late_p99, lanes[i].r.wire_report.late_p99);
+        worst.late_p50 = ns_max(worst.late_p50, lanes[i].r.wire_reports[0].late_p50);
+        worst.late_p99 = ns_max(worst.late_p99, lanes[i].r.wire_reports[0].late_p99);
     }
     printf(
         "%d path%s at 4.5 of 5 Mbit/s%s%s: line late p50 %.3f p99 %.3f ms; sending to arrival p50 "

@@ -110,8 +110,8 @@ static void path_open(struct path *p, const struct shape_path *shape, bps_t agre
     static const enum topology_node nodes[] = {TOPOLOGY_SENDER, TOPOLOGY_RECEIVER};
 
     *p = (struct path){.opt = {.link = RUN_LINK_WIRE, .dir = folder}};
-    p->r =
-        (struct netns_run){.opt = &p->opt, .wire = SERVICE_NONE, .capture = SERVICE_NONE, .m = &m};
+    p->r = (struct netns_run){
+        .opt = &p->opt, .wires = {SERVICE_NONE}, .capture = SERVICE_NONE, .m = &m};
     p->r.sides[NETNS_SENDER] = (struct netns_side){.name = "sender", .node = TOPOLOGY_SENDER};
     p->r.sides[NETNS_RECEIVER] = (struct netns_side){.name = "receiver", .node = TOPOLOGY_RECEIVER};
     must(topology_init(&p->r.topo, TOPOLOGY_WIRE, shape, &m));
@@ -137,7 +137,7 @@ static void path_close(struct path *p)
 {
     close(p->ends[0].fd);
     close(p->ends[1].fd);
-    service_kill(&p->r.wire);
+    service_kill(&p->r.wires[0]);
     chain_down(p->r.chain);
 }
 
@@ -323,7 +323,7 @@ static void test_fates_are_those_of_the_model(void **state)
     exchange(&p, totals, got);
     must(netns_wire_finish(&p.r));
     for (int i = 0; i < 2; i++) {
-        check_counts(&p.r.wire_report.counters[i], &expected[i]);
+        check_counts(&p.r.wire_reports[0].counters[i], &expected[i]);
         assert_int_equal(got[i].total, totals[i]);
         for (int n = 0; n < PACKETS; n++) {
             assert_int_equal(got[i].copies[n], expected[i].copies[n]);
@@ -365,7 +365,7 @@ static void test_more_than_agreed(void **state)
         }
     }
     must(netns_wire_finish(&p.r));
-    c = &p.r.wire_report.counters[WIRE_EASTWARD];
+    c = &p.r.wire_reports[0].counters[WIRE_EASTWARD];
     drops = c->oversize_drops + c->store_drops + c->send_drops;
     print_message("%" PRIu64 " in, %" PRIu64 " out, %" PRIu64 " store, %" PRIu64
                   " receive buffer\n",
