@@ -49,7 +49,8 @@ const char *topology_link_name(size_t link)
     return names[link];
 }
 
-const char *topology_wan(size_t segment)
+/* The interface of a router towards its bottleneck. */
+static const char *wan_name(size_t segment)
 {
     static const char *const names[TOPOLOGY_SEGMENTS_MAX] = {"wan", "wan2", "wan3"};
 
@@ -132,7 +133,7 @@ static void delays(struct topology_iface *i, size_t segment, enum topology_direc
 static void add_segment_around(struct topology *t, size_t k)
 {
     bool netem = t->kind == TOPOLOGY_NETEM;
-    const char *wan = topology_wan(k);
+    const char *wan = wan_name(k);
     uint32_t east_net = NET(netem ? wan_east_nets[k] : wan_nets[k]);
     struct topology_iface *west, *east;
 
@@ -152,8 +153,8 @@ static void add_segment(struct topology *t, size_t k)
         add_segment_around(t, k);
         return;
     }
-    shapes(add_end(t, routers[k], topology_wan(k), NET(wan_nets[k]) + 1), k, TOPOLOGY_FORWARD);
-    shapes(add_end(t, routers[k + 1], topology_wan(k), NET(wan_nets[k]) + 2), k, TOPOLOGY_BACKWARD);
+    shapes(add_end(t, routers[k], wan_name(k), NET(wan_nets[k]) + 1), k, TOPOLOGY_FORWARD);
+    shapes(add_end(t, routers[k + 1], wan_name(k), NET(wan_nets[k]) + 2), k, TOPOLOGY_BACKWARD);
 }
 
 static void add_ifaces(struct topology *t)

@@ -117,8 +117,6 @@ bool topology_forwards(const struct topology *t, enum topology_node node);
 enum topology_node topology_entry(size_t segment);
 enum topology_node topology_exit(const struct topology *t, size_t segment);
 enum topology_node topology_middle(size_t segment);
-/* The interface of a router towards its bottleneck segment: "wan", "wan2", "wan3". */
-const char *topology_wan(size_t segment);
 /* The end host's address with port. */
 struct addr topology_host(const struct topology *t, enum topology_node host, uint16_t port);
 
