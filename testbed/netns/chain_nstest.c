@@ -3,6 +3,7 @@
 #include "testbed/netns/chain.h"
 
 #include "agents/base/err.h"
+#include "testbed/netns/chain_ends_test.h"
 #include "testbed/netns/netns.h"
 
 #include <arpa/inet.h>
@@ -26,23 +27,11 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#define UDP_BYTES 1472
-#define FRAME_BYTES (UDP_BYTES + RATE_UDP_IP_OVERHEAD_BYTES + RATE_ETHERNET_OVERHEAD_BYTES)
-#define PORT 4000
-
 static const struct shape_path usual = {
     .rate = 5000000, .delay = 10 * NS_PER_MS, .queue_bytes = 187500};
 
 static struct message m;
 static bool missing; /* this host grants no namespaces; then m says why */
-
-static ns_t now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (ns_t)t.tv_sec * NS_PER_S + t.tv_nsec;
-}
 
 static int acquire(void **state)
 {
@@ -76,90 +65,32 @@ static struct chain *shaped_chain(const struct shape_path *path)
     return c;
 }
 
-struct end {
-    int fd;
-    struct sockaddr_in address;
-};
-
-static int open_socket(void *arg)
-{
-    struct end *e = arg;
-    int on = 1, bytes = 8 * 1024 * 1024;
-
-    e->fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    (void)setsockopt(e->fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes);
-    return e->fd < 0 || setsockopt(e->fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on) ||
-                   bind(e->fd, (struct sockaddr *)&e->address, sizeof e->address)
-               ? ERR_OS
-               : 0;
-}
-
-static void open_end(struct chain *c, enum topology_node node, struct end *e)
-{
-    struct addr a = topology_host(chain_topology(c), node, PORT);
-
-    *e = (struct end){.fd = -1};
-    e->address.sin_family = AF_INET;
-    e->address.sin_port = htons(a.port);
-    memcpy(&e->address.sin_addr, a.ip, 4);
-    assert_int_equal(netns_call(chain_ns(c, node), open_socket, e), 0);
-}
-
-/* Receives one packet if there is one; its kernel stamp (wall clock) or 0. */
-static ns_t receive(const struct end *e, uint8_t *data, size_t len)
-{
-    struct iovec iov = {data, len};
-    _Alignas(struct cmsghdr) uint8_t control[64];
-    struct msghdr h = {
-        .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
-    struct timespec t;
-
-    if (recvmsg(e->fd, &h, 0) < 0) {
-        return 0;
-    }
-    memcpy(&t, CMSG_DATA(CMSG_FIRSTHDR(&h)), sizeof t);
-    return (ns_t)t.tv_sec * NS_PER_S + t.tv_nsec;
-}
-
-/* Waits where the socket's buffer is full: a slow kernel still holds what was sent before. */
-static void send_one(const struct end *from, const struct end *to, size_t len)
-{
-    struct pollfd p = {.fd = from->fd, .events = POLLOUT};
-    uint8_t data[UDP_BYTES] = {0};
-    ssize_t n;
-
-    do {
-        n = sendto(from->fd, data, len, 0, (const struct sockaddr *)&to->address,
-                   sizeof to->address);
-    } while (n < 0 && errno == EAGAIN && poll(&p, 1, 1000) == 1);
-    assert_int_equal(n, len);
-}
-
 struct flood {
     uint64_t packets;
     ns_t first, last; /* kernel stamps of the first and last arrival counted */
 };
 
 /* Offers load bit/s for duration and counts what arrives after skip (run-up of the queue). */
-static struct flood flood(const struct end *from, const struct end *to, bps_t load, ns_t duration,
-                          ns_t skip)
+static struct flood flood(const struct chain_end *from, const struct chain_end *to, bps_t load,
+                          ns_t duration, ns_t skip)
 {
-    ns_t start = now(), interval = rate_duration(load, FRAME_BYTES), next = start;
+    ns_t start = chain_ends_now(), interval = rate_duration(load, CHAIN_END_FRAME_BYTES),
+         next = start;
     struct flood f = {0};
 
-    while (now() < start + duration) {
+    while (chain_ends_now() < start + duration) {
         struct pollfd p = {.fd = to->fd, .events = POLLIN};
-        ns_t wait = next - now(), stamp;
+        ns_t wait = next - chain_ends_now(), stamp;
         uint8_t data[2048];
 
         if (wait > 0) {
             ppoll(&p, 1, &(struct timespec){.tv_nsec = wait % NS_PER_S}, NULL);
         }
-        for (; now() >= next; next += interval) {
-            send_one(from, to, UDP_BYTES);
+        for (; chain_ends_now() >= next; next += interval) {
+            chain_end_send(from, to, CHAIN_END_UDP_BYTES);
         }
-        while ((stamp = receive(to, data, sizeof data))) {
-            if (now() - start > skip) {
+        while ((stamp = chain_end_receive(to, data, sizeof data))) {
+            if (chain_ends_now() - start > skip) {
                 f.first = f.first ? f.first : stamp;
                 f.packets++;
                 f.last = stamp;
@@ -171,7 +102,7 @@ static struct flood flood(const struct end *from, const struct end *to, bps_t lo
 
 static bps_t rate_seen(const struct flood *f)
 {
-    return rate_of((int64_t)(f->packets - 1) * FRAME_BYTES, f->last - f->first);
+    return rate_of((int64_t)(f->packets - 1) * CHAIN_END_FRAME_BYTES, f->last - f->first);
 }
 
 static void test_set_up_is_quick(void **state)
@@ -182,7 +113,7 @@ static void test_set_up_is_quick(void **state)
     (void)state;
     need_namespaces();
     for (int i = 0; i < TIMES; i++) {
-        ns_t begin = now(), up;
+        ns_t begin = chain_ends_now(), up;
         struct topology t;
         struct chain *c;
 
@@ -190,10 +121,10 @@ static void test_set_up_is_quick(void **state)
         if (chain_up(&c, &t, &m)) {
             fail_msg("%s", m.text);
         }
-        up = now();
+        up = chain_ends_now();
         chain_down(c);
         worst_up = ns_max(worst_up, up - begin);
-        worst_down = ns_max(worst_down, now() - up);
+        worst_down = ns_max(worst_down, chain_ends_now() - up);
     }
     print_message("set-up %.1f ms, teardown %.1f ms at most in %d times\n", ns_to_ms(worst_up),
                   ns_to_ms(worst_down), TIMES);
@@ -277,17 +208,17 @@ static void test_two_at_once_do_not_meet(void **state)
 {
     struct chain *a = shaped_chain(&usual), *b = shaped_chain(&usual);
     struct chain_link forward, backward;
-    struct end from, to;
+    struct chain_end from, to;
     uint8_t data[2048];
     struct pollfd p;
 
     (void)state;
-    open_end(a, TOPOLOGY_SENDER, &from);
-    open_end(a, TOPOLOGY_RECEIVER, &to);
-    send_one(&from, &to, 100);
+    chain_end_open(a, TOPOLOGY_SENDER, &from);
+    chain_end_open(a, TOPOLOGY_RECEIVER, &to);
+    chain_end_send(&from, &to, 100);
     p = (struct pollfd){.fd = to.fd, .events = POLLIN};
     assert_int_equal(poll(&p, 1, 5000), 1);
-    assert_true(receive(&to, data, sizeof data) > 0);
+    assert_true(chain_end_receive(&to, data, sizeof data) > 0);
     assert_int_equal(chain_counters(a, &forward, &backward, &m), 0);
     assert_int_equal(forward.out_packets, 1);
     assert_int_equal(forward.out_bytes, 100 + RATE_UDP_IP_OVERHEAD_BYTES + 14);
@@ -326,7 +257,7 @@ static bool clock_is_rough(void)
     return rough;
 }
 
-static double rate_error(const struct end *from, const struct end *to)
+static double rate_error(const struct chain_end *from, const struct chain_end *to)
 {
     struct flood f;
     double error;
@@ -346,12 +277,12 @@ static void test_rate_is_held(void **state)
     struct chain *c = shaped_chain(&usual);
     struct chain_losses losses;
     struct chain_link forward, backward;
-    struct end from, to;
+    struct chain_end from, to;
     double error = 1;
 
     (void)state;
-    open_end(c, TOPOLOGY_SENDER, &from);
-    open_end(c, TOPOLOGY_RECEIVER, &to);
+    chain_end_open(c, TOPOLOGY_SENDER, &from);
+    chain_end_open(c, TOPOLOGY_RECEIVER, &to);
     if (clock_is_rough()) {
         assert_true(rate_error(&from, &to) < 0.05);
     } else {
@@ -379,25 +310,25 @@ static void test_queue_bound(void **state)
 {
     enum { OFFERED = 300 };
     struct chain *c = shaped_chain(&usual);
-    uint64_t room = (uint64_t)usual.queue_bytes / FRAME_BYTES;
+    uint64_t room = (uint64_t)usual.queue_bytes / CHAIN_END_FRAME_BYTES;
     struct chain_link forward, backward;
     ns_t first = 0, last = 0, wait, begin, sending;
-    struct end from, to;
+    struct chain_end from, to;
     uint64_t got = 0;
 
     (void)state;
-    open_end(c, TOPOLOGY_SENDER, &from);
-    open_end(c, TOPOLOGY_RECEIVER, &to);
-    begin = now();
+    chain_end_open(c, TOPOLOGY_SENDER, &from);
+    chain_end_open(c, TOPOLOGY_RECEIVER, &to);
+    begin = chain_ends_now();
     for (int i = 0; i < OFFERED; i++) {
-        send_one(&from, &to, UDP_BYTES);
+        chain_end_send(&from, &to, CHAIN_END_UDP_BYTES);
     }
-    sending = now() - begin;
+    sending = chain_ends_now() - begin;
     /* Quiet twice, since a clock that stood still ends a wait before what is due comes. */
     for (int quiet = 0; quiet < 2; quiet++) {
         for (struct pollfd p = {.fd = to.fd, .events = POLLIN}; poll(&p, 1, 300) > 0; quiet = 0) {
             uint8_t data[2048];
-            ns_t stamp = receive(&to, data, sizeof data);
+            ns_t stamp = chain_end_receive(&to, data, sizeof data);
 
             first = first ? first : stamp;
             last = stamp;
@@ -410,13 +341,13 @@ static void test_queue_bound(void **state)
     assert_int_equal(forward.drops, OFFERED - got);
     /* Sending takes a moment, in which a few packets leave already. */
     assert_in_range(got, room + 1,
-                    room + 4 + (uint64_t)(rate_bytes(usual.rate, sending) / FRAME_BYTES));
+                    room + 4 + (uint64_t)(rate_bytes(usual.rate, sending) / CHAIN_END_FRAME_BYTES));
     wait = last - first;
     print_message("queue of %.0f ms: %llu packets kept, the last one %.1f ms after the first\n",
                   ns_to_ms(rate_duration(usual.rate, usual.queue_bytes)), (unsigned long long)got,
                   ns_to_ms(wait));
     /* The first one may have come late. */
-    assert_true(wait > rate_duration(usual.rate, (int64_t)got * 3 / 4 * FRAME_BYTES));
+    assert_true(wait > rate_duration(usual.rate, (int64_t)got * 3 / 4 * CHAIN_END_FRAME_BYTES));
     close(from.fd);
     close(to.fd);
     chain_down(c);
@@ -430,18 +361,18 @@ static void test_reshape_keeps_the_queue(void **state)
     struct chain *c = shaped_chain(&slow);
     struct chain_link forward, backward;
     struct shape_tbf tbf;
-    struct end from, to;
+    struct chain_end from, to;
     ns_t begin;
 
     (void)state;
     fast.rate = 20000000;
     assert_int_equal(shape_tbf(&tbf, &fast, &m), 0);
-    open_end(c, TOPOLOGY_SENDER, &from);
-    open_end(c, TOPOLOGY_RECEIVER, &to);
+    chain_end_open(c, TOPOLOGY_SENDER, &from);
+    chain_end_open(c, TOPOLOGY_RECEIVER, &to);
     for (int i = 0; i < OFFERED; i++) {
-        send_one(&from, &to, UDP_BYTES);
+        chain_end_send(&from, &to, CHAIN_END_UDP_BYTES);
     }
-    begin = now();
+    begin = chain_ends_now();
     if (chain_reshape(c, TOPOLOGY_FORWARD, &tbf, &m)) {
         fail_msg("%s", m.text);
     }
@@ -450,10 +381,10 @@ static void test_reshape_keeps_the_queue(void **state)
         uint8_t data[2048];
 
         assert_int_equal(poll(&p, 1, 5000), 1);
-        got += receive(&to, data, sizeof data) > 0;
+        got += chain_end_receive(&to, data, sizeof data) > 0;
     }
     if (!clock_is_rough()) {
-        assert_true(now() - begin < 800 * NS_PER_MS); /* 48 ms at 20 Mbit/s, 970 at 1 */
+        assert_true(chain_ends_now() - begin < 800 * NS_PER_MS); /* 48 ms at 20 Mbit/s, 970 at 1 */
     }
     assert_int_equal(chain_counters(c, &forward, &backward, &m), 0);
     assert_int_equal(forward.drops, 0);

@@ -2,15 +2,9 @@
 /* Several flows on one real path: calls both ways, kernel TCP, UDP that heeds nothing. What holds
  * on any host is asserted of every run; what a busy one can spoil, only of runs that nothing of the
  * host's has made invalid. */
-#include "testbed/run/run.h"
-
 #include "agents/base/err.h"
-#include "agents/base/message.h"
-#include "agents/record/reason.h"
-#include "testbed/run/csv_look.h"
 #include "testbed/run/meddle_test.h"
-#include "testbed/run/run_real.h"
-#include "testbed/run/run_process_test.h"
+#include "testbed/run/run_deed_test.h"
 #include "testbed/traffic/tcp_diag.h"
 
 #include <setjmp.h>
@@ -57,168 +51,6 @@ static const char disciplined[] = "name: disciplined\n"
                                   "flows: [{kind: media}]\n"
                                   "call2: {start: 0s, direction: backward, extra-delay: 30ms}\n"
                                   "duration: 3s\n";
-
-static char folder[64];
-
-/* What is done while a run goes on, once. */
-struct deed {
-    ns_t at;
-    void (*act)(struct deed *d);
-    const char *folder, *process; /* whose log is there: "call2", "sender" */
-    bool done;
-    int found; /* connections with the congestion control asked for */
-};
-
-struct outcome {
-    int rc;
-    char message[MESSAGE_MAX];
-};
-
-/* ---- runs ---- */
-
-static void need_namespaces(void)
-{
-    char why[MESSAGE_MAX];
-
-    if (run_netns_probe(RUN_LINK_WIRE, why, sizeof why)) {
-        print_message("no namespaces here: %s\n", why);
-        skip();
-    }
-}
-
-static void on_progress(void *ctx, ns_t run_time)
-{
-    struct deed *d = ctx;
-
-    if (d->act && !d->done && run_time >= d->at) {
-        d->done = true;
-        d->act(d);
-    }
-}
-
-static void run(const char *text, struct deed *d, struct outcome *o)
-{
-    const struct plan_options options = {.runs = -1, .seed = -1};
-    struct run_options opt = {.link = RUN_LINK_WIRE,
-                              .link_why = "test",
-                              .dir = folder,
-                              .no_certificate = true, /* saves time */
-                              .progress = on_progress,
-                              .ctx = d};
-    struct message m;
-    struct plan *p;
-
-    need_namespaces();
-    assert_int_equal(plan_parse(&p, "flows", text, strlen(text), &options, stderr), 0);
-    if (run_real_kernel(p, &m)) {
-        print_message("%s\n", m.text);
-        plan_free(p);
-        skip();
-    }
-    snprintf(folder, sizeof folder, "/tmp/run_flows_nstest_XXXXXX");
-    assert_non_null(mkdtemp(folder));
-    opt.plan = p->base.name;
-    *o = (struct outcome){0};
-    o->rc = run_netns(&p->runs[0], &opt, o->message, sizeof o->message);
-    plan_free(p);
-}
-
-static void clean_up(void)
-{
-    run_process_remove_dir(folder);
-}
-
-static void path_of(char path[128], const char *name)
-{
-    snprintf(path, 128, "%s/%s", folder, name);
-}
-
-static bool exists(const char *name)
-{
-    char path[128];
-
-    path_of(path, name);
-    return !access(path, F_OK);
-}
-
-/* ---- what a run leaves ---- */
-
-/* The detail of a reason in a manifest into detail[160]; false without that reason. */
-static bool says(const char *manifest, const char *reason, char *detail)
-{
-    char path[128];
-    json_t *m, *one;
-    bool found = false;
-    size_t i;
-
-    path_of(path, manifest);
-    m = json_load_file(path, 0, NULL);
-    assert_non_null(m);
-    json_array_foreach(json_object_get(m, "invalid"), i, one)
-    {
-        if (!strcmp(json_string_value(json_object_get(one, "reason")), reason)) {
-            found = true;
-            snprintf(detail, 160, "%s", json_string_value(json_object_get(one, "detail")));
-        }
-    }
-    json_decref(m);
-    return found;
-}
-
-/* How many reasons a manifest has; fails on any that does not lie with the host. */
-static size_t host_reasons(const char *manifest)
-{
-    char path[128];
-    json_t *m, *one;
-    size_t i, n;
-
-    path_of(path, manifest);
-    m = json_load_file(path, 0, NULL);
-    assert_non_null(m);
-    json_array_foreach(json_object_get(m, "invalid"), i, one)
-    {
-        const char *reason = json_string_value(json_object_get(one, "reason"));
-
-        print_message("%s: %s: %s\n", manifest, reason,
-                      json_string_value(json_object_get(one, "detail")));
-        assert_true(reason_is_host(reason));
-    }
-    n = json_array_size(json_object_get(m, "invalid"));
-    json_decref(m);
-    return n;
-}
-
-static int64_t counter(const char *name)
-{
-    const struct csv_query q = {.where = "name", .text = name, .want = "value"};
-    int64_t v = -1;
-    char path[128];
-
-    path_of(path, "testbed.counter.csv");
-    (void)csv_look(path, &q, &v);
-    return v;
-}
-
-static int64_t rows(const char *file, const char *name)
-{
-    const struct csv_query q = {.where = "name", .text = name};
-    char path[128];
-
-    path_of(path, file);
-    return csv_look(path, &q, NULL);
-}
-
-/* The last value of a column. */
-static int64_t last(const char *file, const char *column)
-{
-    const struct csv_query q = {.want = column};
-    int64_t v = -1;
-    char path[128];
-
-    path_of(path, file);
-    assert_true(csv_look(path, &q, &v) > 0);
-    return v;
-}
 
 /* ---- captures ---- */
 
@@ -272,7 +104,7 @@ static void read_capture(struct capture *c, const char *name)
     char path[128];
     FILE *f;
 
-    path_of(path, name);
+    run_deed_path(path, name);
     f = fopen(path, "re");
     assert_non_null(f);
     assert_int_equal(fread(header, sizeof header, 1, f), 1);
@@ -317,8 +149,8 @@ static void check_captures(bool undisturbed)
     print_message("%.1f %% of the link forward\n", 100 * used);
     if (undisturbed) {
         /* what a program has read has passed by, unless the capture's buffer was full */
-        assert_true(flows[4].payload_bytes >= counter("traffic-tcp-received-bytes"));
-        assert_true(flows[8].payload_bytes >= counter("traffic-short-tcp-received-bytes"));
+        assert_true(flows[4].payload_bytes >= run_deed_counter("traffic-tcp-received-bytes"));
+        assert_true(flows[8].payload_bytes >= run_deed_counter("traffic-short-tcp-received-bytes"));
         assert_true(used > 0.7 && used < 1.02); /* shapers of busy hosts lose time */
     }
 }
@@ -338,9 +170,9 @@ static int look_at_connections(const char *iface)
     return n != 1 || strcmp(found[0].congestion_control, "cubic") != 0;
 }
 
-static void look_at_traffic(struct deed *d)
+static void look_at_traffic(struct run_deed *d)
 {
-    pid_t traffic = meddle_find(folder, "traffic");
+    pid_t traffic = meddle_find(run_deed_folder, "traffic");
 
     assert_true(traffic > 0);
     d->found = meddle_in_node(traffic, RECEIVER_HOST, "lan", look_at_connections) == 0;
@@ -362,60 +194,61 @@ static void test_all_flows(void **state)
         "call2/receiver.rtp_received.csv",
         "call2/log/receiver.log",
     };
-    struct deed look = {.at = 3 * NS_PER_S, .act = look_at_traffic};
-    struct outcome o;
+    struct run_deed look = {.at = 3 * NS_PER_S, .act = look_at_traffic};
+    struct run_deed_outcome o;
     size_t reasons;
 
     (void)state;
-    run(all_flows, &look, &o);
+    run_deed_run(all_flows, &look, &o);
     if (o.rc) {
         fail_msg("%s", o.message);
     }
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
-        if (!exists(files[i])) {
+        if (!run_deed_exists(files[i])) {
             fail_msg("%s is missing", files[i]);
         }
     }
-    reasons = host_reasons("manifest.json") + host_reasons("call2/manifest.json");
+    reasons = run_deed_host_reasons("manifest.json") + run_deed_host_reasons("call2/manifest.json");
     assert_true(geteuid() != 0 || look.found);
-    assert_int_equal(counter("traffic-tcp-connections"), 1);
-    assert_int_equal(counter("traffic-tcp2-connections"), 1);
-    assert_true(counter("traffic-tcp-received-bytes") > 0 &&
-                counter("traffic-tcp2-received-bytes") > 0);
-    assert_true(counter("traffic-short-tcp-downloads") > 0);
-    assert_int_equal(rows("testbed.download.csv", "short-tcp.1") > 0, 1);
-    assert_true(rows("testbed.tcp.csv", "tcp") > 1);
+    assert_int_equal(run_deed_counter("traffic-tcp-connections"), 1);
+    assert_int_equal(run_deed_counter("traffic-tcp2-connections"), 1);
+    assert_true(run_deed_counter("traffic-tcp-received-bytes") > 0 &&
+                run_deed_counter("traffic-tcp2-received-bytes") > 0);
+    assert_true(run_deed_counter("traffic-short-tcp-downloads") > 0);
+    assert_int_equal(run_deed_rows("testbed.download.csv", "short-tcp.1") > 0, 1);
+    assert_true(run_deed_rows("testbed.tcp.csv", "tcp") > 1);
     /* the path's 10 ms and the call's own 40, both ways; RTCP tells times to 15 us */
-    assert_true(last("call2/sender.rtt.csv", "latest_ns") >= 99 * NS_PER_MS);
-    assert_true(exists("testbed.capacity_back.csv") && !exists("testbed.capacity.csv"));
+    assert_true(run_deed_last("call2/sender.rtt.csv", "latest_ns") >= 99 * NS_PER_MS);
+    assert_true(run_deed_exists("testbed.capacity_back.csv") &&
+                !run_deed_exists("testbed.capacity.csv"));
     check_captures(reasons == 0);
-    clean_up();
+    run_deed_clean_up();
 }
 
 /* A call may take longer than others also behind a queue that the wire has itself. */
 static void test_extra_delay_behind_a_discipline(void **state)
 {
-    struct deed none = {0};
-    struct outcome o;
+    struct run_deed none = {0};
+    struct run_deed_outcome o;
 
     (void)state;
-    run(disciplined, &none, &o);
+    run_deed_run(disciplined, &none, &o);
     if (o.rc) {
         fail_msg("%s", o.message);
     }
-    (void)host_reasons("manifest.json");
-    (void)host_reasons("call2/manifest.json");
-    assert_true(last("call2/sender.rtt.csv", "latest_ns") >= 69 * NS_PER_MS);
-    assert_true(last("sender.rtt.csv", "latest_ns") >= 10 * NS_PER_MS);
-    clean_up();
+    (void)run_deed_host_reasons("manifest.json");
+    (void)run_deed_host_reasons("call2/manifest.json");
+    assert_true(run_deed_last("call2/sender.rtt.csv", "latest_ns") >= 69 * NS_PER_MS);
+    assert_true(run_deed_last("sender.rtt.csv", "latest_ns") >= 10 * NS_PER_MS);
+    run_deed_clean_up();
 }
 
-static void kill_process(struct deed *d)
+static void kill_process(struct run_deed *d)
 {
     char dir[128];
     pid_t pid;
 
-    snprintf(dir, sizeof dir, "%s%s", folder, d->folder);
+    snprintf(dir, sizeof dir, "%s%s", run_deed_folder, d->folder);
     pid = meddle_find(dir, d->process);
     assert_true(pid > 0);
     assert_int_equal(kill(pid, SIGKILL), 0);
@@ -424,16 +257,16 @@ static void kill_process(struct deed *d)
 /* The process of the kernel's TCP takes the run with it, as every other of the testbed's does. */
 static void test_killed_traffic(void **state)
 {
-    struct deed d = {
+    struct run_deed d = {
         .at = 300 * NS_PER_MS, .act = kill_process, .folder = "", .process = "traffic"};
-    struct outcome o;
+    struct run_deed_outcome o;
 
     (void)state;
-    run(short_flows, &d, &o);
+    run_deed_run(short_flows, &d, &o);
     assert_int_equal(o.rc, ERR_OS);
     assert_non_null(strstr(o.message, "in the middle of the run: traffic ended: killed by signal"));
-    assert_false(exists("DONE"));
-    clean_up();
+    assert_false(run_deed_exists("DONE"));
+    run_deed_clean_up();
 }
 
 /* A killed agent is told where it belongs; the other flows go on to their end. */
@@ -449,27 +282,27 @@ static void test_killed_agents(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof victims / sizeof victims[0]; i++) {
-        struct deed d = {.at = 300 * NS_PER_MS,
-                         .act = kill_process,
-                         .folder = victims[i].folder,
-                         .process = victims[i].process};
+        struct run_deed d = {.at = 300 * NS_PER_MS,
+                             .act = kill_process,
+                             .folder = victims[i].folder,
+                             .process = victims[i].process};
         char detail[160] = "", want[64];
-        struct outcome o;
+        struct run_deed_outcome o;
 
-        run(short_flows, &d, &o);
+        run_deed_run(short_flows, &d, &o);
         if (o.rc) {
             fail_msg("%s", o.message);
         }
         assert_true(d.done);
-        assert_true(says(victims[i].manifest, "agent-exit", detail));
+        assert_true(run_deed_says(victims[i].manifest, "agent-exit", detail));
         snprintf(want, sizeof want, "%s: killed by signal 9", victims[i].process);
         if (!strstr(detail, want)) {
             fail_msg("%s", detail);
         }
-        assert_false(says(victims[i].other, "agent-exit", detail));
-        assert_true(counter("traffic-tcp-received-bytes") > 0);
-        assert_true(exists("DONE"));
-        clean_up();
+        assert_false(run_deed_says(victims[i].other, "agent-exit", detail));
+        assert_true(run_deed_counter("traffic-tcp-received-bytes") > 0);
+        assert_true(run_deed_exists("DONE"));
+        run_deed_clean_up();
     }
 }
 

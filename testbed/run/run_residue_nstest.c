@@ -25,11 +25,23 @@ static const char scenario[] = "name: short\n"
                                "udp: {rate: 100kbit}\n"
                                "duration: 1500ms\n";
 
-static struct run_process_fixture fixture;
+/* The same with three bottlenecks in line: as many processes more as there can be. */
+static const char line[] = "name: line\n"
+                           "path: {rate: 5mbit, delay: 10ms, queue: 50ms}\n"
+                           "path2: {rate: 8mbit, delay: 10ms, queue: 50ms}\n"
+                           "path3: {rate: 6mbit, delay: 10ms, queue: 50ms}\n"
+                           "flows: [{kind: media}]\n"
+                           "call2: {start: 0s, direction: backward, segments: second}\n"
+                           "call3: {start: 0s, segments: third}\n"
+                           "tcp: {congestion-control: reno}\n"
+                           "duration: 1500ms\n";
+
+static struct run_process_fixture fixture, line_fixture;
 
 static int set_up(void **state)
 {
     run_process_set_up(&fixture, scenario);
+    run_process_set_up(&line_fixture, line);
     *state = &fixture;
     return 0;
 }
@@ -38,6 +50,7 @@ static int tear_down(void **state)
 {
     (void)state;
     run_process_remove_dir(fixture.dir);
+    run_process_remove_dir(line_fixture.dir);
     return 0;
 }
 
@@ -52,13 +65,18 @@ static void need_namespaces(void)
     }
 }
 
-static pid_t start_run(const struct run_process_fixture *f, int number)
+static pid_t start_run_as(const struct run_process_fixture *f, int number, const char *option)
 {
     char out[400];
-    const char *args[] = {"run", f->file, "--link", "wire", "--quiet", "--out", out, NULL};
+    const char *args[] = {"run", f->file, "--link", "wire", "--quiet", "--out", out, option, NULL};
 
     snprintf(out, sizeof out, "%s/out-%d", f->dir, number);
     return run_process_start(args, f->log);
+}
+
+static pid_t start_run(const struct run_process_fixture *f, int number)
+{
+    return start_run_as(f, number, NULL);
 }
 
 /* Waits until nothing of a run is left, of whose namespaces seen are known. Returns how long that
@@ -159,6 +177,32 @@ static void test_sigkill_leaves_nothing(void **state)
                   KILLS, ns_to_s(length), namespaces, ns_to_ms(worst));
 }
 
+/* At moments after all namespaces are there: while it gets ready, and in the middle of it. */
+static void test_sigkill_of_a_line_leaves_nothing(void **state)
+{
+    static const ns_t moments[] = {100 * NS_PER_MS, 500 * NS_PER_MS, 1200 * NS_PER_MS};
+    static struct run_process_set seen;
+    struct run_process_residue before;
+    size_t most = 0;
+
+    (void)state;
+    need_namespaces();
+    run_process_residue(&before, &seen);
+    for (size_t i = 0; i < sizeof moments / sizeof moments[0]; i++) {
+        pid_t pid = start_run_as(&line_fixture, (int)i, "--no-certificate");
+
+        run_process_sleep_until(run_process_now() + moments[i]);
+        seen.count = 0;
+        run_process_namespaces(&seen);
+        most = seen.count > most ? seen.count : most;
+        kill(pid, SIGKILL);
+        run_process_wait(pid);
+        assert_true(wait_clean(&before, &seen) < NS_NEVER);
+    }
+    assert_true(most > 0);
+    print_message("up to %zu namespaces, nothing left\n", most);
+}
+
 static void test_interrupt_leaves_nothing(void **state)
 {
     struct run_process_fixture *f = *state;
@@ -201,6 +245,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sigkill_leaves_nothing),
+        cmocka_unit_test(test_sigkill_of_a_line_leaves_nothing),
         cmocka_unit_test(test_interrupt_leaves_nothing),
         cmocka_unit_test(test_two_runs_do_not_meet),
     };
