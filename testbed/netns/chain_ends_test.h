@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* For tests of real topologies: sockets at their hosts, with the kernel's receive stamps. */
+/* For tests of real topologies: sockets at their hosts, with the kernel's receive stamps. cmocka.h
+ * comes before. */
 #ifndef TESTBED_NETNS_CHAIN_ENDS_TEST_H
 #define TESTBED_NETNS_CHAIN_ENDS_TEST_H
 
@@ -17,7 +18,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
-#include <cmocka.h>
 
 #define CHAIN_END_UDP_BYTES 1472
 #define CHAIN_END_FRAME_BYTES                                                                      \

@@ -3,7 +3,6 @@
 #include "testbed/netns/chain.h"
 
 #include "agents/base/err.h"
-#include "testbed/netns/chain_ends_test.h"
 #include "testbed/netns/netns.h"
 
 #include <arpa/inet.h>
@@ -26,6 +25,9 @@
 #include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
+
+/* after cmocka */
+#include "testbed/netns/chain_ends_test.h"
 
 static const struct shape_path usual = {
     .rate = 5000000, .delay = 10 * NS_PER_MS, .queue_bytes = 187500};

@@ -3,7 +3,6 @@
  * nothing is left. Delay lines and netem are left out, so that any kernel will do. */
 #include "agents/base/err.h"
 #include "testbed/netns/chain.h"
-#include "testbed/netns/chain_ends_test.h"
 #include "testbed/netns/netns.h"
 
 #include <dirent.h>
@@ -16,6 +15,9 @@
 #include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
+
+/* after cmocka */
+#include "testbed/netns/chain_ends_test.h"
 
 #define TTL 64
 #define PATIENCE_MS 5000

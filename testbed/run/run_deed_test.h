@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* For tests of whole real runs that are made by the test itself, so that it can do something while
- * one goes on; and what a run leaves. */
+ * one goes on; and what a run leaves. cmocka.h comes before. */
 #ifndef TESTBED_RUN_RUN_DEED_TEST_H
 #define TESTBED_RUN_RUN_DEED_TEST_H
 
@@ -20,7 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 #include <jansson.h>
 
 static char run_deed_folder[64];

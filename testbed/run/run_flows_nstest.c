@@ -4,7 +4,6 @@
  * host's has made invalid. */
 #include "agents/base/err.h"
 #include "testbed/run/meddle_test.h"
-#include "testbed/run/run_deed_test.h"
 #include "testbed/traffic/tcp_diag.h"
 
 #include <setjmp.h>
@@ -18,6 +17,9 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include <jansson.h>
+
+/* after cmocka */
+#include "testbed/run/run_deed_test.h"
 
 #define RATE_BPS 6000000.0
 #define MEASURED_FROM_S 4 /* of the captures: TCP has filled the queue by then */

@@ -3,7 +3,6 @@
  * What holds on any host is asserted of every run. */
 #include "testbed/run/certify.h"
 #include "testbed/run/meddle_test.h"
-#include "testbed/run/run_deed_test.h"
 #include "testbed/topology/topology.h"
 
 #include <setjmp.h>
@@ -13,6 +12,9 @@
 #include <string.h>
 #include <cmocka.h>
 #include <jansson.h>
+
+/* after cmocka */
+#include "testbed/run/run_deed_test.h"
 
 #define LINKS (2 * TOPOLOGY_SEGMENTS_MAX)
 #define DELAY_LEAST_DIFFERENCE (30 * NS_PER_MS) /* of any two calls below */
