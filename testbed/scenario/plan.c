@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "testbed/scenario/plan_builder.h"
 #include "testbed/scenario/plan_expect.h"
+#include "testbed/scenario/plan_keys.h"
 #include "testbed/scenario/plan_private.h"
-#include "testbed/scenario/plan_rates.h"
-#include "testbed/scenario/plan_trace.h"
-#include "testbed/scenario/scenario.h"
 
 #include "agents/base/err.h"
 #include "agents/media/frame_trace.h"
 #include "testbed/scenario/scenario_check.h"
-#include "testbed/scenario/scenario_parts.h"
-#include "testbed/scenario/scenario_read.h"
 #include "testbed/scenario/scenario_steps.h"
 
 #include <errno.h>
@@ -27,103 +24,16 @@ struct text {
     size_t len;
 };
 
-struct builder {
-    struct scenario_file file;
-    struct scenario_errors errors;
-    char **options; /* texts that error sources borrow, NULL terminated */
-    size_t option_count;
-    const struct plan_options *opt;
-    struct plan *plan;
-    const size_t *choice; /* the cell being built: index into the values of each axis */
-    const struct scenario_setting *setting; /* and what holds in it */
-    bool any_media, any_data[AGENT_CHANNELS_MAX], any_part[SCENARIO_PARTS_MAX];
-    const char *path; /* of the scenario, when files beside it may be read; NULL: not */
-    struct plan_trace *traces;
-    struct plan_rates *rates;
-    bool no_memory;
-};
-
-static const struct scenario_axis *axis_of(const struct builder *b, const char *key, size_t *at)
-{
-    for (size_t i = 0; i < b->file.axis_count; i++) {
-        if (!strcmp(b->file.axes[i].key->name, key)) {
-            *at = i;
-            return &b->file.axes[i];
-        }
-    }
-    return NULL;
-}
-
-/* Whether somebody gave the key a value, and where. */
-static bool given(const struct builder *b, const char *key, struct scenario_source *at)
-{
-    const struct scenario_key *k = key ? scenario_key_find(key) : NULL;
-    size_t i = 0;
-    const struct scenario_axis *axis = k ? axis_of(b, key, &i) : NULL;
-
-    if (axis && b->choice && axis->count > 0) {
-        *at = axis->values[b->choice[i]].at;
-        return true;
-    }
-    if (!k)
-        return false;
-    if (!b->file.keys[scenario_key_index(k)].at.option &&
-        scenario_setting_source(b->setting, k, at))
-        return true;
-    if (!b->file.keys[scenario_key_index(k)].set)
-        return false;
-    *at = b->file.keys[scenario_key_index(k)].at;
-    return true;
-}
-
-static bool is_bad(const struct builder *b, const char *key)
-{
-    const struct scenario_key *k = key ? scenario_key_find(key) : NULL;
-
-    bool flow = k && k->type == SCENARIO_KEY_SIZE;
-
-    if (key && (flow || !strcmp(key, "flows")) && b->file.flows_bad)
-        return true;
-    return k && b->file.keys[scenario_key_index(k)].bad;
-}
-
-/* Where to point when neither key was given: the flow, the list of flows, the file. */
-static struct scenario_source default_source(const struct builder *b, const char *key)
-{
-    const struct scenario_key *k = scenario_key_find(key);
-    int channel = k ? scenario_key_channel(k) : -1;
-
-    if (!strncmp(key, "media.", 6) && b->file.media.line > 0)
-        return b->file.media;
-    if (channel >= 0 && b->file.data[channel].line > 0)
-        return b->file.data[channel];
-    if (!strcmp(key, "flows") && b->file.flows.line > 0)
-        return b->file.flows;
-    return b->file.root;
-}
-
-static void report(void *ctx, const char *key, const char *other, const char *message)
-{
-    struct builder *b = ctx;
-    struct scenario_source at;
-
-    if (is_bad(b, key) || is_bad(b, other))
-        return; /* already reported, and nobody knows what was meant */
-    if (!given(b, key, &at) && !given(b, other, &at))
-        at = default_source(b, key);
-    scenario_errors_add(&b->errors, at, "%s", message);
-}
-
 static void report_step(void *ctx, size_t i, const char *message)
 {
-    struct builder *b = ctx;
+    struct plan_builder *b = ctx;
 
     if (!b->file.steps_bad)
         scenario_errors_add(&b->errors, b->file.step_at[i], "%s", message);
 }
 
 /* Reads the frame sizes that a cell needs. */
-static void load_trace(struct builder *b, const struct scenario *s)
+static void load_trace(struct plan_builder *b, const struct scenario *s)
 {
     const struct plan_trace *t;
     char message[300];
@@ -135,7 +45,7 @@ static void load_trace(struct builder *b, const struct scenario *s)
     if (rv == ERR_NOMEM) {
         b->no_memory = true;
     } else if (rv) {
-        report(b, "media.trace", "media.encoder", message);
+        plan_builder_report(b, "media.trace", "media.encoder", message);
     } else {
         t = plan_trace_find(b->traces, s->media_trace);
         if (t->frames->fps != s->media_fps) {
@@ -143,13 +53,13 @@ static void load_trace(struct builder *b, const struct scenario *s)
                      "media.fps is %" PRId64 ", but the trace has %" PRId64 " frames per second; "
                      "allowed is the trace's",
                      s->media_fps, t->frames->fps);
-            report(b, "media.fps", "media.trace", message);
+            plan_builder_report(b, "media.fps", "media.trace", message);
         }
     }
 }
 
 /* Reads the files of rates that a cell needs. */
-static void load_rates(struct builder *b, struct scenario *s)
+static void load_rates(struct plan_builder *b, struct scenario *s)
 {
     struct message m;
 
@@ -163,12 +73,12 @@ static void load_rates(struct builder *b, struct scenario *s)
         if (rv == ERR_NOMEM)
             b->no_memory = true;
         else if (rv)
-            report(b, k->name, NULL, m.text);
+            plan_builder_report(b, k->name, NULL, m.text);
     }
 }
 
 /* Keeps an option's text for messages. */
-static const char *keep_option(struct builder *b, const char *name, const char *value)
+static const char *keep_option(struct plan_builder *b, const char *name, const char *value)
 {
     size_t len = strlen(name) + strlen(value) + 4;
     char *text = malloc(len);
@@ -180,7 +90,7 @@ static const char *keep_option(struct builder *b, const char *name, const char *
     return text;
 }
 
-static int apply_set(struct builder *b, const char *set)
+static int apply_set(struct plan_builder *b, const char *set)
 {
     const char *equals = strchr(set, '='), *option = keep_option(b, "set", set);
     char key[OPTION_TEXT_MAX];
@@ -197,7 +107,7 @@ static int apply_set(struct builder *b, const char *set)
     return scenario_file_set(&b->file, key, equals + 1, option, &b->errors);
 }
 
-static int apply_number(struct builder *b, const char *key, int64_t value)
+static int apply_number(struct plan_builder *b, const char *key, int64_t value)
 {
     char text[32];
     const char *option;
@@ -209,7 +119,7 @@ static int apply_number(struct builder *b, const char *key, int64_t value)
     return option ? scenario_file_set(&b->file, key, text, option, &b->errors) : ERR_NOMEM;
 }
 
-static int apply_options(struct builder *b)
+static int apply_options(struct plan_builder *b)
 {
     size_t count = 0;
     int rv = 0;
@@ -230,82 +140,8 @@ static int apply_options(struct builder *b)
     return rv;
 }
 
-/* A data flow without a size: neither in its own mapping nor by the grid or an option. */
-static void check_size_given(struct builder *b)
-{
-    struct scenario_source at;
-    char key[32];
-    size_t axis;
-
-    for (size_t i = 0; i < AGENT_CHANNELS_MAX; i++) {
-        snprintf(key, sizeof(key), "%s.size", scenario_channel_groups[i]);
-        if (b->file.data[i].line == 0 || given(b, key, &at) || axis_of(b, key, &axis) ||
-            scenario_settings_give(&b->file, scenario_key_find(key)))
-            continue;
-        scenario_errors_add(&b->errors, b->file.data[i],
-                            "a data flow has no size; allowed: size: 10MB, size: endless");
-        b->file.flows_bad = true;
-    }
-}
-
-/* The key that makes what k belongs to, a data flow or a part; NULL when k belongs to neither. */
-static const struct scenario_key *maker_of(const struct scenario_key *k)
-{
-    int channel = scenario_key_channel(k), part = scenario_key_part(k);
-    char name[32];
-
-    if (part >= 0)
-        return scenario_part_maker((size_t)part);
-    if (channel < 0)
-        return NULL;
-    snprintf(name, sizeof(name), "%s.size", scenario_channel_groups[channel]);
-    return scenario_key_find(name);
-}
-
-/* Has an option taken away what this key makes, which the file may describe? */
-static bool is_removed(const struct builder *b, const struct scenario_key *maker)
-{
-    size_t i = scenario_key_index(maker);
-
-    return b->file.keys[i].set && b->file.keys[i].at.option;
-}
-
-/* Reports a key of a data flow or part that is not there. */
-static void report_absent(struct builder *b, const struct scenario_key *k,
-                          struct scenario_source at)
-{
-    int part = scenario_key_part(k);
-
-    scenario_errors_add(&b->errors, at, "%s: there is no such %s; %s makes one", k->name,
-                        part >= 0 ? scenario_part_noun((size_t)part) : "data flow",
-                        maker_of(k)->name);
-}
-
-/* Whether the scenario has what the key belongs to: its data flow or part. */
-static bool is_there(const struct scenario *s, const struct scenario_key *k)
-{
-    int data = scenario_key_channel(k), part = scenario_key_part(k);
-
-    return data >= 0 ? s->channels[data].kind != AGENT_DATA_NONE
-                     : part < 0 || scenario_part_there(s, (size_t)part);
-}
-
-/* Keys that a setting gives to a flow it does not have. */
-static void check_setting_flows(struct builder *b, const struct scenario *s)
-{
-    for (size_t i = 0; b->setting && !b->file.flows_bad && i < b->setting->count; i++) {
-        const struct scenario_key *k = b->setting->items[i].key, *maker = maker_of(k);
-
-        if (maker && maker != k && !is_there(s, k) && !is_removed(b, maker))
-            report_absent(b, k, b->setting->items[i].at);
-        else if (scenario_key_in_group(k, "media") && !s->media)
-            scenario_errors_add(&b->errors, b->setting->items[i].at, "%s: there is no media flow",
-                                k->name);
-    }
-}
-
 /* Sets the axes of one cell in *s and finishes and checks it. */
-static void build_cell(struct builder *b, const size_t *choice, struct scenario *s)
+static void build_cell(struct plan_builder *b, const size_t *choice, struct scenario *s)
 {
     char message[320];
 
@@ -318,20 +154,15 @@ static void build_cell(struct builder *b, const size_t *choice, struct scenario 
     }
     b->choice = choice;
     if (scenario_settings_apply(&b->file, s, &b->setting, message, sizeof(message)))
-        report(b, "setting", NULL, message);
+        plan_builder_report(b, "setting", NULL, message);
     load_rates(b, s);
     scenario_finish(s);
-    scenario_check(s, report, b);
+    scenario_check(s, plan_builder_report, b);
     scenario_steps_check(s, report_step, b);
     load_trace(b, s);
-    check_setting_flows(b, s);
+    plan_keys_note_cell(b, s);
     b->choice = NULL;
     b->setting = NULL;
-    b->any_media |= s->media;
-    for (size_t i = 0; i < AGENT_CHANNELS_MAX; i++)
-        b->any_data[i] |= s->channels[i].kind != AGENT_DATA_NONE;
-    for (size_t i = 0; i < scenario_part_count(); i++)
-        b->any_part[i] |= scenario_part_there(s, i);
 }
 
 /* Advances to the next cell, the last key fastest. */
@@ -344,32 +175,7 @@ static void next_choice(const struct scenario_file *f, size_t *choice)
     }
 }
 
-/* Keys that options or the grid give to a flow no cell has. */
-static void check_flow_keys(struct builder *b)
-{
-    if (b->file.flows_bad)
-        return;
-    for (size_t i = 0; i < scenario_key_count(); i++) {
-        const struct scenario_key *k = scenario_key_at(i);
-        const struct scenario_key *maker = maker_of(k);
-        bool media = scenario_key_in_group(k, "media");
-        int data = scenario_key_channel(k), part = scenario_key_part(k);
-        struct scenario_source at = b->file.keys[i].at;
-        size_t axis_index;
-        const struct scenario_axis *axis = axis_of(b, k->name, &axis_index);
-
-        if (axis && axis->count > 0)
-            at = axis->values[0].at;
-        else if (!b->file.keys[i].set || (maker && !at.option && is_removed(b, maker)))
-            continue;
-        if (media && !b->any_media)
-            scenario_errors_add(&b->errors, at, "%s: there is no media flow", k->name);
-        else if (maker && maker != k && !(data >= 0 ? b->any_data[data] : b->any_part[part]))
-            report_absent(b, k, at);
-    }
-}
-
-static size_t count_cells(struct builder *b)
+static size_t count_cells(struct plan_builder *b)
 {
     size_t cells = 1, runs = (size_t)b->file.scenario.runs;
 
@@ -434,7 +240,7 @@ static void add_runs(struct plan *p, size_t cell, const struct scenario *s, int 
     }
 }
 
-static int build_plan(struct builder *b, size_t cells, const struct scenario *scenarios)
+static int build_plan(struct plan_builder *b, size_t cells, const struct scenario *scenarios)
 {
     const struct scenario_file *f = &b->file;
     size_t choice[SCENARIO_KEYS_MAX] = {0};
@@ -474,7 +280,7 @@ static bool is_wanted(const char *cell, const char *only)
 }
 
 /* Keeps the runs of the cells that are wanted. */
-static void keep_only(struct builder *b)
+static void keep_only(struct plan_builder *b)
 {
     struct plan *p = b->plan;
     size_t kept = 0;
@@ -493,7 +299,7 @@ static void keep_only(struct builder *b)
     p->run_count = kept;
 }
 
-static int expand(struct builder *b)
+static int expand(struct plan_builder *b)
 {
     size_t choice[SCENARIO_KEYS_MAX] = {0}, cells = count_cells(b);
     struct scenario *scenarios = cells ? calloc(cells, sizeof(*scenarios)) : NULL;
@@ -507,7 +313,7 @@ static int expand(struct builder *b)
         build_cell(b, choice, &scenarios[c]);
         next_choice(&b->file, choice);
     }
-    check_flow_keys(b);
+    plan_keys_check(b);
     if (b->no_memory)
         rv = ERR_NOMEM;
     else if (!scenario_errors_any(&b->errors)) {
@@ -522,7 +328,7 @@ static int expand(struct builder *b)
 }
 
 /* A scenario without a name is called like its file: "a/b.yaml" is "b". */
-static void default_name(struct builder *b, const char *path)
+static void default_name(struct plan_builder *b, const char *path)
 {
     const struct scenario_key *k = scenario_key_find("name");
     const char *slash = strrchr(path, '/');
@@ -538,7 +344,7 @@ static void default_name(struct builder *b, const char *path)
     scenario_key_set(&b->file.scenario, k, text, message, sizeof(message));
 }
 
-static void builder_free(struct builder *b)
+static void builder_free(struct plan_builder *b)
 {
     for (size_t i = 0; i < b->option_count; i++)
         free(b->options[i]);
@@ -550,7 +356,7 @@ static void builder_free(struct builder *b)
     free(b);
 }
 
-static int build(struct builder *b, const char *name, const char *text, size_t len)
+static int build(struct plan_builder *b, const char *name, const char *text, size_t len)
 {
     int rv = scenario_file_init(&b->file, text, len, &b->errors);
 
@@ -558,7 +364,7 @@ static int build(struct builder *b, const char *name, const char *text, size_t l
         rv = apply_options(b);
     if (!rv) {
         default_name(b, name);
-        check_size_given(b);
+        plan_keys_check_sizes(b);
         rv = expand(b);
     }
     return rv;
@@ -568,7 +374,7 @@ static int build(struct builder *b, const char *name, const char *text, size_t l
 static int parse(struct plan **out, const char *name, const char *path, struct text text,
                  const struct plan_options *opt, FILE *messages)
 {
-    struct builder *b = calloc(1, sizeof(*b));
+    struct plan_builder *b = calloc(1, sizeof(*b));
     int rv;
 
     if (!b)

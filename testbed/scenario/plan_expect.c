@@ -2,8 +2,10 @@
 #include "testbed/scenario/plan_expect.h"
 
 #include "agents/base/err.h"
+#include "testbed/scenario/plan_builder.h"
 #include "testbed/scenario/plan_private.h"
 #include "testbed/scenario/scenario_flows.h"
+#include "testbed/scenario/scenario_metric_need.h"
 #include "testbed/scenario/scenario_read.h"
 
 #include <stdlib.h>
@@ -136,6 +138,39 @@ static void check_bounds(const struct builder *b, const struct scenario_expect *
                             e->metric);
 }
 
+/* Reports an expectation that no run can meet: of cells there are none of, or of a metric that some
+ * of its cells cannot have. Options may have made it so: then the report says what became of it. */
+static void check_possible(const struct builder *b, const struct scenario_expect *e)
+{
+    size_t cells = 0;
+
+    if (plan_builder_altered(b->file))
+        return;
+    for (size_t c = 0; c < b->plan->cell_count; c++) {
+        const char *lacks;
+
+        if (!selects(b, &e->cell, c))
+            continue;
+        cells++;
+        lacks = scenario_metric_lacks(&b->scenarios[c], e->metric, e->window);
+        if (lacks) {
+            char name[PLAN_CELL_NAME_SIZE];
+
+            plan_cell_name(name, (const char *const *)b->plan->grid_keys,
+                           (const char *const *)b->plan->cell_values[c], c,
+                           plan_cell_name_form(b->plan));
+            scenario_errors_add(b->errors, e->metric_at,
+                                "expect: cell %.100s has no %s (window %s): %s; allowed: metrics "
+                                "of what is there, or cell: with values that have it",
+                                name, e->metric, e->window, lacks);
+            return;
+        }
+    }
+    if (cells == 0)
+        scenario_errors_add(b->errors, e->cell.count ? e->cell.items[0].at : e->at,
+                            "expect: no cell has all these values; allowed: those of one cell");
+}
+
 static int add_checks(const struct builder *b, const struct scenario_expect *from,
                       struct plan_expect *to)
 {
@@ -175,6 +210,7 @@ int plan_expect_build(struct plan *p, const struct scenario_file *f,
         to->window = from->window;
         to->interval = from->interval;
         to->runs = from->runs;
+        check_possible(&b, from);
         if (add_checks(&b, from, to))
             return ERR_NOMEM;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reading scenarios: what is refused and where, and how grids expand. */
 #include "agents/base/err.h"
-#include "testbed/scenario/scenario.h"
+#include "testbed/scenario/scenario_keys.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -146,7 +146,21 @@ static const struct {
      "f:2:39: exec.ready: \"tcp:0\"; allowed: none, tcp:PORT"},
     {FILE_FLOW "stack: exec\nexec: {sender: a, receiver: b}\n", "stack exec has no flows of ours"},
     {FILE_FLOW "exec: {sender: a, receiver: b}\n",
-     "f:2:16: a command needs stack exec; allowed: stack exec, or no group exec\n"},
+     "f:2:16: exec.sender is of commands; allowed with stack exec\n"},
+    {FILE_FLOW "exec:\n  option: cubic\n",
+     "f:3:11: exec.option is of commands; allowed with stack exec\n"},
+    {"stack: exec\nexec: {sender: a, receiver: b}\nwebrtc: {sctp: pion}\n",
+     "f:3:16: webrtc.sctp has no effect on commands; allowed with stacks quic and webrtc\n"},
+    /* keys of a stack that no cell has */
+    {FILE_FLOW "webrtc: {sctp: pion}\n",
+     "f:2:16: webrtc.sctp has no effect: no cell has such a stack; allowed with webrtc\n"},
+    {FILE_FLOW "stack: webrtc\nquic: {rtcp: on}\n",
+     "f:3:14: quic.rtcp has no effect: no cell has such a stack; allowed with quic and "
+     "play-quic\n"},
+    {FILE_FLOW "grid: {webrtc.sctp: [dcsctp, pion]}\n", "f:2:30: webrtc.sctp has no effect"},
+    {FILE_FLOW "settings:\n  a: {stack: webrtc}\n  b: {stack: webrtc, quic.rtcp: on}\n"
+               "grid: {setting: [a, b]}\n",
+     "f:4:33: quic.rtcp has no effect"},
     {FILE_FLOW "share: most\n", "f:2:8: share: \"most\" is not a ratio"},
     {FILE_FLOW "runs: 0\n", "f:2:7: runs: \"0\" is out of range; allowed: 1 to 1000\n"},
     {FILE_FLOW "runs: 1s\n", "f:2:7: runs: \"1s\" has a unit"},
@@ -251,6 +265,31 @@ static const struct {
     {FILE_FLOW "runs: 1000\ngrid: {path.delay: [1ms,2ms,3ms,4ms,5ms,6ms,7ms,8ms,9ms,10ms,11ms]}\n",
      "the grid makes more than 10000 runs\n"},
 };
+
+/* Keys of a stack are fine where some cell or call has it, and where an option has taken it away.
+ */
+static void test_keys_of_stacks(void **state)
+{
+    static const char *const good[] = {
+        FILE_FLOW "webrtc: {sctp: pion}\nquic: {rtcp: on}\ngrid: {stack: [quic, webrtc]}\n",
+        MEDIA_FLOW "webrtc: {sctp: pion}\ncall2: {start: 1s, stack: webrtc}\n",
+        FILE_FLOW "stack: webrtc\nquic: {rtcp: off}\n", /* as it is anyway */
+    };
+    const char *const quic[] = {"stack=quic", NULL}, *const sctp[] = {"webrtc.sctp=pion", NULL};
+    struct plan *p;
+    char *messages;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(good); i++)
+        plan_free(accepted(good[i], NULL));
+    p = accepted(good[0], &(struct plan_options){.sets = quic, .runs = -1, .seed = -1});
+    assert_int_equal(p->runs[0].scenario.webrtc_sctp, scenario_default().webrtc_sctp);
+    plan_free(p);
+    messages = refused(FILE_FLOW, strlen(FILE_FLOW), sctp);
+    assert_string_equal(messages, "--set webrtc.sctp=pion: webrtc.sctp has no effect: no cell has "
+                                  "such a stack; allowed with webrtc\n");
+    free(messages);
+}
 
 static void test_bad_files(void **state)
 {
@@ -565,6 +604,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bad_files),
+        cmocka_unit_test(test_keys_of_stacks),
         cmocka_unit_test(test_bad_options),
         cmocka_unit_test(test_all_errors_at_once),
         cmocka_unit_test(test_many_errors),

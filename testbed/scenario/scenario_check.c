@@ -6,6 +6,7 @@
 #include "testbed/scenario/scenario_parts.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /* An Ethernet frame of 1500 bytes of payload. A tbf queue below it loses full packets and carries
  * small ones, which looks like anything but a short queue. */
@@ -35,6 +36,10 @@ void scenario_finish(struct scenario *s)
         s->path_queue_time = rate_duration(s->path_rate, s->path_queue_bytes);
     if (!s->media)
         reset_group(s, &defaults, "media");
+    if (s->stack == AGENT_STACK_QUIC && !scenario_has_stack(s, AGENT_STACK_WEBRTC))
+        reset_group(s, &defaults, "webrtc");
+    if (s->stack == AGENT_STACK_WEBRTC && !scenario_has_stack(s, AGENT_STACK_QUIC))
+        reset_group(s, &defaults, "quic");
     for (size_t i = 0; i < AGENT_CHANNELS_MAX; i++) {
         if (s->channels[i].kind == AGENT_DATA_NONE)
             reset_group(s, &defaults, scenario_channel_groups[i]);
@@ -245,17 +250,39 @@ static void check_webrtc(const struct scenario *s, scenario_check_report *report
                "SCTP's own: libwebrtc, prototype");
 }
 
+void scenario_check_useless(const struct scenario *s, const struct scenario_useless *u,
+                            const char *rest, scenario_check_report *report, void *ctx)
+{
+    const struct scenario defaults = scenario_default();
+
+    for (size_t i = 0; i < scenario_key_count(); i++) {
+        const struct scenario_key *k = scenario_key_at(i);
+        char message[240];
+
+        if (u->group ? !scenario_key_in_group(k, u->group) : strcmp(k->name, u->name) != 0)
+            continue;
+        if (scenario_key_equal(s, &defaults, k))
+            continue;
+        snprintf(message, sizeof(message), "%s %s", k->name, rest);
+        report(ctx, k->name, "stack", message);
+    }
+}
+
 static void check_exec(const struct scenario *s, bool flows, scenario_check_report *report,
                        void *ctx)
 {
     struct exec_ready ready;
-    bool exec = s->stack == SCENARIO_STACK_EXEC;
+    static const struct scenario_useless of_exec = {.group = "exec"},
+                                         of_calls[] = {{.group = "quic"}, {.group = "webrtc"}};
 
-    if (!exec && (s->exec_sender[0] || s->exec_receiver[0]))
-        report(ctx, s->exec_sender[0] ? "exec.sender" : "exec.receiver", "stack",
-               "a command needs stack exec; allowed: stack exec, or no group exec");
-    if (!exec)
+    if (s->stack != SCENARIO_STACK_EXEC) {
+        scenario_check_useless(s, &of_exec, "is of commands; allowed with stack exec", report, ctx);
         return;
+    }
+    for (size_t i = 0; i < sizeof(of_calls) / sizeof(of_calls[0]); i++)
+        scenario_check_useless(s, &of_calls[i],
+                               "has no effect on commands; allowed with stacks quic and webrtc",
+                               report, ctx);
     if (!s->exec_sender[0])
         report(ctx, "exec.sender", "stack",
                "exec.sender is missing: stack exec runs commands; allowed: a shell command");

@@ -14,6 +14,14 @@ typedef void scenario_check_report(void *ctx, const char *key, const char *other
 void scenario_finish(struct scenario *s);
 /* Reports everything impossible about a finished scenario. "flows" as a key means the flow list. */
 void scenario_check(const struct scenario *s, scenario_check_report *report, void *ctx);
+/* Keys of a group, or one key, that a stack does nothing with. */
+struct scenario_useless {
+    const char *group, *name;
+};
+
+/* Reports those of them that are not as they are by default, each as "KEY REST". */
+void scenario_check_useless(const struct scenario *s, const struct scenario_useless *u,
+                            const char *rest, scenario_check_report *report, void *ctx);
 /* The part of it about further calls, cross traffic and bottlenecks, and about steps of rates
  * (scenario_check_flows.c). */
 void scenario_check_flows(const struct scenario *s, scenario_check_report *report, void *ctx);

@@ -301,6 +301,7 @@ static const struct scenario_metric *read_metric(struct reader *r, const struct 
     if (!read_text(r, f, "metric", text, sizeof(text)))
         return NULL;
     m = scenario_metric_find(text);
+    e->metric_at = f->at;
     if (m)
         snprintf(e->metric, sizeof(e->metric), "%s", text);
     else if (scenario_metric_is_distribution(text))
@@ -400,6 +401,7 @@ static void read_expect(struct reader *r, struct fy_node *node, struct scenario_
     struct field f[FIELDS_MAX];
     const struct scenario_metric *m;
 
+    e->at = at;
     if (!fy_node_is_mapping(node)) {
         scenario_errors_add(r->errors, at,
                             "an expectation is a mapping; allowed: such as {name: the file takes "

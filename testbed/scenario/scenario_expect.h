@@ -48,6 +48,7 @@ struct scenario_bound {
 struct scenario_expect {
     char name[SCENARIO_EXPECT_NAME_MAX + 1];
     char metric[SCENARIO_METRIC_NAME_MAX];
+    struct scenario_source at, metric_at;
     const char *window; /* "whole", "before", "during", "after" */
     bool interval;      /* the whole confidence interval must be in bounds, not only the mean */
     int64_t runs;       /* a cell with fewer valid runs is not judged */

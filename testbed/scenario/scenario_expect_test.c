@@ -28,21 +28,28 @@ static struct plan *parse(const char *text, const char *set)
     return p;
 }
 
-static void refused(const char *rule, const char *message)
+static void refused_text(const char *text, const char *message)
 {
-    char text[2000], *messages = NULL;
+    char *messages = NULL;
     struct plan *p = NULL;
     size_t len;
     FILE *f = open_memstream(&messages, &len);
 
     assert_non_null(f);
-    snprintf(text, sizeof(text), "%s%s", BASE, rule);
     assert_int_equal(plan_parse(&p, "t", text, strlen(text), NULL, f), ERR_CONFIG);
     fclose(f);
     assert_null(p);
     if (!strstr(messages, message))
         fail_msg("\"%s\" is not in: %s", message, messages);
     free(messages);
+}
+
+static void refused(const char *rule, const char *message)
+{
+    char text[2000];
+
+    snprintf(text, sizeof(text), "%s%s", BASE, rule);
+    refused_text(text, message);
 }
 
 static void test_refusals(void **state)
@@ -104,6 +111,98 @@ static void test_refusals(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         refused(cases[i].rule, cases[i].message);
+}
+
+/* Metrics of what is not there: each is refused where it stands, and fine once it is there. */
+static void test_what_is_not_there(void **state)
+{
+#define METRIC(name, bound) "  - {name: a, metric: " name ", max: " bound "}\n"
+#define CALLS "duration: 100s\n"
+    static const struct {
+        const char *rule, *lacks, *there; /* there: keys with which the metric is */
+    } cases[] = {
+        {METRIC("call2.media_owd_ms_p95", "1s"), "no such flow", CALLS "call2: {start: 1s}\n"},
+        {METRIC("tcp2.throughput_bps", "1mbit"), "no such flow",
+         CALLS "tcp: {congestion-control: bbr}\ntcp2: {congestion-control: bbr}\n"},
+        {METRIC("short_tcp.owd_ms_p50", "1s"), "no such flow", CALLS "short-tcp: {flows: 2}\n"},
+        {METRIC("udp_back.goodput_bps", "1mbit"), "no such flow",
+         CALLS "udp-back: {rate: 1mbit}\n"},
+        {METRIC("step1_media_throughput_bps", "1mbit"), "no capacity that changes so often",
+         CALLS "udp: {rate: [[0s, 10kbit], [9s, 1mbit]]}\n"},
+        {METRIC("step0_media_throughput_bps", "1mbit"), "no capacity that changes so often",
+         CALLS "path: {back: {rate: [[0s, 1mbit], [9s, 2mbit]]}}\n"},
+        {METRIC("audio_loss_ratio", "1"), "no audio", "audio: {rate: 20kbit}\n"},
+        {METRIC("bottleneck_drop_ratio", "1"), "no queue discipline", "path: {aqm: pie}\n"},
+        {METRIC("bottleneck_l4s_mark_ratio", "1"), "no low-latency queue",
+         "path: {aqm: dualpi2, ecn: on}\n"},
+        {METRIC("path2_utilisation_ratio", "1"), "no second bottleneck", "path2: {rate: 8mbit}\n"},
+        {METRIC("path3_utilisation_ratio", "1"), "no third bottleneck",
+         "path2: {rate: 8mbit}\npath3: {rate: 8mbit}\n"},
+        {METRIC("self_fairness_ratio", "1"), "no further call", CALLS "call3: {start: 1s}\n"},
+        {METRIC("cross_fairness_ratio", "1"), "no TCP flow",
+         CALLS "tcp: {congestion-control: bbr}\n"},
+        {METRIC("traffic_loss_ratio", "1"), "no commands", NULL},
+        {METRIC("stutters_per_track", "1"), "no music players", NULL},
+        {METRIC("plays_failed_ratio", "1"), "no music players", NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[1000];
+
+        refused(cases[i].rule, "t:5:23: expect: cell path.rate=1mbit,share=25p has no ");
+        refused(cases[i].rule, cases[i].lacks);
+        refused(cases[i].rule, "; allowed: metrics of what is there");
+        if (!cases[i].there)
+            continue;
+        snprintf(text, sizeof(text),
+                 "flows: [{kind: media}, {kind: data, size: 2MB, start: 5s}]\n%sexpect:\n%s",
+                 cases[i].there, cases[i].rule);
+        plan_free(parse(text, NULL));
+    }
+}
+
+/* Of a scenario without media, without a file, without data; of some cells only. */
+static void test_what_some_cells_lack(void **state)
+{
+#define EXPECT(metric, more) "expect: [{name: a, metric: " metric ", max: 1s" more "}]\n"
+    static const struct {
+        const char *text, *message;
+    } cases[] = {
+        {"flows: [{kind: data, size: 1MB}]\n" EXPECT("media_owd_ms_p50", ""),
+         "t:2:28: expect: cell all has no media_owd_ms_p50 (window whole): no media flow"},
+        {"flows: [{kind: media}]\nduration: 9s\n" EXPECT("file_time_s", ""),
+         "t:3:28: expect: cell"},
+        {"flows: [{kind: media}]\nduration: 9s\n" EXPECT("rtt_ms_p50", ", window: during"),
+         "no data and no event"},
+        {"flows: [{kind: media}, {kind: data, size: endless}]\nduration: 9s\n" EXPECT("file_time_s",
+                                                                                      ""),
+         "no file"},
+        {"flows: [{kind: media}]\nduration: 9s\ngrid: {data.size: [none, 1MB]}\n" EXPECT(
+             "file_time_s", ""),
+         "cell data.size=none has no file_time_s"},
+        {"flows: [{kind: media}]\nduration: 9s\nsettings: {a: {data.size: 1MB}, b: {}}\n"
+         "grid: {setting: [a, b]}\n" EXPECT("file_time_s", ", cell: {setting: b}"),
+         "cell setting=b has no file_time_s"},
+        {"flows: [{kind: media}]\nduration: 9s\nsettings: {a: {data.size: 1MB}, b: {data.size: "
+         "2MB}}\n"
+         "grid: {setting: [a, b]}\n" EXPECT("file_time_s", ", cell: {setting: b, data.size: 1MB}"),
+         "expect: no cell has all these values"},
+    };
+    struct plan *p;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        refused_text(cases[i].text, cases[i].message);
+    p = parse("flows: [{kind: media}]\nduration: 9s\ngrid: {data.size: [none, 1MB]}\n" EXPECT(
+                  "file_time_s", ", cell: {data.size: 1MB}"),
+              NULL);
+    plan_free(p);
+    /* what an option takes away is no mistake of the file's: the report says what became of it */
+    p = parse(
+        "flows: [{kind: media}, {kind: data, size: 1MB}]\nduration: 9s\n" EXPECT("file_time_s", ""),
+        "data.size=none");
+    plan_free(p);
 }
 
 static void test_bounds_of_cells(void **state)
@@ -260,6 +359,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_what_is_not_there),
+        cmocka_unit_test(test_what_some_cells_lack),
         cmocka_unit_test(test_bounds_of_cells),
         cmocka_unit_test(test_options_take_cells_away),
         cmocka_unit_test(test_names_of_cells_are_those_of_runs),

@@ -106,6 +106,18 @@ struct scenario scenario_of_call(const struct scenario *s, size_t n)
     return of;
 }
 
+bool scenario_has_stack(const struct scenario *s, int64_t stack)
+{
+    bool any = s->stack == stack;
+
+    for (size_t i = 0; i < SCENARIO_CALLS_MAX; i++) {
+        const struct scenario_call *c = &s->calls[i];
+
+        any |= scenario_call_there(c) && c->stack && c->stack - 1 == stack;
+    }
+    return any;
+}
+
 enum scenario_direction scenario_call_direction(const struct scenario *s, size_t n)
 {
     return n ? (enum scenario_direction)s->calls[n - 1].direction : SCENARIO_FORWARD;

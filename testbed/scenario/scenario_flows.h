@@ -28,6 +28,8 @@ bool scenario_has_call(const struct scenario *s, size_t n);
  * priority in the fields of the first, and for the further ones no data and no steps. Number 0
  * gives *s. */
 struct scenario scenario_of_call(const struct scenario *s, size_t n);
+/* Whether a call of that stack is there. */
+bool scenario_has_stack(const struct scenario *s, int64_t stack);
 enum scenario_direction scenario_call_direction(const struct scenario *s, size_t n);
 /* One way, added both ways for call n alone. */
 ns_t scenario_call_extra_delay(const struct scenario *s, size_t n);

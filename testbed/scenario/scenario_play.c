@@ -3,9 +3,6 @@
 #include "testbed/scenario/scenario_check.h"
 #include "testbed/scenario/scenario_keys.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static void check_event(const struct scenario *s, scenario_check_report *report, void *ctx)
 {
     if (s->path_event_start == NS_NEVER) {
@@ -38,42 +35,18 @@ static void check_buffers(const struct play_config *p, scenario_check_report *re
                "not ask for; allowed: at least play.resume-buffer");
 }
 
-/* Keys of a group, or one key, that this stack does nothing with. */
-struct useless {
-    const char *group, *name;
-};
-
-/* Reports those of them that are not as they are by default. */
-static void check_useless(const struct scenario *s, const struct useless *u, const char *rest,
-                          scenario_check_report *report, void *ctx)
-{
-    const struct scenario defaults = scenario_default();
-
-    for (size_t i = 0; i < scenario_key_count(); i++) {
-        const struct scenario_key *k = scenario_key_at(i);
-        char message[240];
-
-        if (u->group ? !scenario_key_in_group(k, u->group) : strcmp(k->name, u->name) != 0)
-            continue;
-        if (scenario_key_equal(s, &defaults, k))
-            continue;
-        snprintf(message, sizeof(message), "%s %s", k->name, rest);
-        report(ctx, k->name, "stack", message);
-    }
-}
-
 /* Of a call's keys those that make nothing of players. */
 static void check_of_calls(const struct scenario *s, scenario_check_report *report, void *ctx)
 {
-    static const struct useless of_calls[] = {
+    static const struct scenario_useless of_calls[] = {
         {.name = "share"},        {.name = "pacing"},    {.name = "linger"},
         {.name = "quic.mapping"}, {.name = "quic.rtcp"}, {.group = "webrtc"},
     };
 
     for (size_t i = 0; i < sizeof(of_calls) / sizeof(of_calls[0]); i++)
-        check_useless(s, &of_calls[i],
-                      "has no effect on music players; allowed with stacks quic and webrtc", report,
-                      ctx);
+        scenario_check_useless(
+            s, &of_calls[i], "has no effect on music players; allowed with stacks quic and webrtc",
+            report, ctx);
 }
 
 double scenario_play_bytes(const struct scenario *s)
@@ -96,12 +69,13 @@ double scenario_play_bytes(const struct scenario *s)
 void scenario_check_play(const struct scenario *s, bool flows, scenario_check_report *report,
                          void *ctx)
 {
-    static const struct useless of_play = {.group = "play"};
+    static const struct scenario_useless of_play = {.group = "play"};
 
     check_event(s, report, ctx);
     if (!scenario_is_play(s)) {
-        check_useless(s, &of_play, "is of music players; allowed with stacks play-quic, play-http",
-                      report, ctx);
+        scenario_check_useless(s, &of_play,
+                               "is of music players; allowed with stacks play-quic, play-http",
+                               report, ctx);
         return;
     }
     check_of_calls(s, report, ctx);

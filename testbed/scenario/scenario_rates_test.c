@@ -232,7 +232,7 @@ static void a_bound_of_a_rate_that_changes(void **state)
     static const char *const bounds[] = {
         "{name: a, metric: media_throughput_bps, min: {times: 0.8, of: path.rate}}",
         "{name: a, metric: media_throughput_bps, max: {times: 0.8, of: media-share}}",
-        "{name: a, metric: file_goodput_bps, min: {times: 0.8, of: data-share}}",
+        "{name: a, metric: media_throughput_bps, min: {times: 0.8, of: data-share}}",
     };
     char rest[400];
     struct outcome o;

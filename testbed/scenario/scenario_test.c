@@ -255,7 +255,13 @@ static void make_possible(struct scenario *s)
     s->priority = 1;
     for (size_t i = 0; i < SCENARIO_CALLS_MAX; i++)
         s->calls[i].priority = 1;
-    s->exec_sender[0] = s->exec_receiver[0] = '\0';
+    for (size_t i = 0; i < scenario_key_count(); i++) {
+        const struct scenario_key *k = scenario_key_at(i);
+        char message[320];
+
+        if (scenario_key_in_group(k, "exec"))
+            scenario_key_set(s, k, k->preset, message, sizeof(message));
+    }
     s->play = scenario_default().play;
     s->play_tls = AGENT_OFF;
     for (size_t i = 0; i < AGENT_CHANNELS_MAX; i++)
@@ -354,7 +360,7 @@ static void test_single_keys_round_trip(void **state)
         struct plan *p;
 
         s.media = true;
-        if (!strcmp(scenario_key_leaf(k), "retransmits"))
+        if (!strcmp(scenario_key_leaf(k), "retransmits") || scenario_key_in_group(k, "webrtc"))
             s.stack = AGENT_STACK_WEBRTC;
         set_flows(&s, k);
         set_part(&s, k);
