@@ -335,6 +335,17 @@ int chain_link_counters(struct chain *c, size_t link, struct chain_link *out, st
     return 0;
 }
 
+int chain_shaper(struct chain *c, size_t link, uint64_t *out_bytes, int64_t *backlog_bytes,
+                 struct message *m)
+{
+    struct qdisc tbf;
+    int rc = find_kind(c, find_iface(c, link, false), "tbf", &tbf, m);
+
+    *out_bytes = tbf.sent_bytes;
+    *backlog_bytes = tbf.backlog_bytes;
+    return rc;
+}
+
 int chain_counters(struct chain *c, struct chain_link *forward, struct chain_link *backward,
                    struct message *m)
 {

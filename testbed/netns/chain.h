@@ -50,6 +50,10 @@ int chain_ns(const struct chain *c, enum topology_node node);
 /* What the link has carried; all 0 where somebody has taken the shaper away. Returns 0 or ERR_OS
  * with the cause. */
 int chain_link_counters(struct chain *c, size_t link, struct chain_link *out, struct message *m);
+/* What a link's shaper has sent, and what waits there, for those who look often: both 0 where
+ * somebody has taken it away. Returns 0 or ERR_OS with the cause. */
+int chain_shaper(struct chain *c, size_t link, uint64_t *out_bytes, int64_t *backlog_bytes,
+                 struct message *m);
 /* The same of both directions of the first bottleneck: forward is what router 1 sends. */
 int chain_counters(struct chain *c, struct chain_link *forward, struct chain_link *backward,
                    struct message *m);

@@ -183,26 +183,34 @@ static inline int meddle_remove_qdisc(const char *iface)
     return meddle_request_send(&q, iface);
 }
 
-/* 1 Mbit/s and room for little more than two packets. */
-static inline int meddle_put_slow_tbf(const char *iface)
+/* Puts a tbf in the root's place, or with flags 0 and handle 0 changes the one that is there. */
+static inline int meddle_set_tbf(const char *iface, const struct tc_tbf_qopt *parameters,
+                                 uint16_t flags, uint32_t handle)
 {
     struct meddle_request q = {
         .head = {.nlmsg_len = NLMSG_LENGTH(sizeof q.tc),
                  .nlmsg_type = RTM_NEWQDISC,
-                 .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE},
-        .tc = {.tcm_handle = 0x10000}};
-    const struct tc_tbf_qopt parameters = {
-        .rate = {.linklayer = TC_LINKLAYER_ETHERNET, .rate = 125000},
-        .limit = 4000,
-        .buffer = 200000}; /* 12.8 ms in units of 64 ns: 1600 bytes */
+                 .nlmsg_flags = (uint16_t)(NLM_F_REQUEST | NLM_F_ACK | flags)},
+        .tc = {.tcm_handle = handle}};
     struct rtattr *options;
 
     meddle_attribute(&q, TCA_KIND, "tbf", sizeof "tbf");
     options = (struct rtattr *)(void *)((uint8_t *)&q + NLMSG_ALIGN(q.head.nlmsg_len));
     meddle_attribute(&q, TCA_OPTIONS, "", 0);
-    meddle_attribute(&q, TCA_TBF_PARMS, &parameters, sizeof parameters);
+    meddle_attribute(&q, TCA_TBF_PARMS, parameters, sizeof *parameters);
     options->rta_len = (unsigned short)((uint8_t *)&q + q.head.nlmsg_len - (uint8_t *)options);
     return meddle_request_send(&q, iface);
+}
+
+/* 1 Mbit/s and room for little more than two packets. */
+static inline int meddle_put_slow_tbf(const char *iface)
+{
+    const struct tc_tbf_qopt parameters = {
+        .rate = {.linklayer = TC_LINKLAYER_ETHERNET, .rate = 125000},
+        .limit = 4000,
+        .buffer = 200000}; /* 12.8 ms in units of 64 ns: 1600 bytes */
+
+    return meddle_set_tbf(iface, &parameters, NLM_F_CREATE | NLM_F_REPLACE, 0x10000);
 }
 
 /* ---- packets ---- */

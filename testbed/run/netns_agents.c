@@ -76,7 +76,7 @@ int netns_agents_poll(struct netns_run *r, ns_t until)
                                         &r->wires[0], &r->wires[1], &r->wires[2]};
     struct pollfd p[HELPERS + NETNS_PAIRS_MAX * NETNS_SIDES];
     size_t sides = NETNS_SIDES * r->pair_count;
-    ns_t wake = ns_min(until, netns_rates_next(&r->rates));
+    ns_t wake = ns_min(ns_min(until, r->watch.next), netns_rates_next(&r->rates));
     struct timespec left = realtime_timespec(ns_max(wake - realtime_mono(), 0));
     int rc = 0, events;
 
@@ -88,6 +88,7 @@ int netns_agents_poll(struct netns_run *r, ns_t until)
     }
     events = ppoll(p, HELPERS + sides, &left, NULL);
     netns_rates_apply(&r->rates, r->chain);
+    netns_watch_apply(&r->watch, r->chain, r->rates.count);
     for (int i = 0; i < HELPERS && !rc && events > 0; i++) {
         rc = check_helper(r, helpers[i], &p[i]);
     }

@@ -286,6 +286,7 @@ void netns_judge(struct netns_run *r)
     certify_judge(&r->certified, &r->manifest);
     judge_network(r);
     netns_rates_judge(&r->rates, &r->manifest);
+    netns_watch_judge(&r->watch, &r->manifest);
     for (size_t i = 0; i < r->pair_count; i++) {
         judge_agents(r, i);
     }

@@ -100,6 +100,15 @@ static int count_links(struct netns_run *r, struct chain_link links[TOPOLOGY_LIN
     return rc;
 }
 
+/* Why the shapers tell nothing; NULL when they do. */
+static const char *unjudged(const struct netns_run *r)
+{
+    return netns_queue_wanted(r) ? "path.aqm: the delay line shapes, and says how late it was"
+           : r->run->scenario.path_aqm != SCENARIO_AQM_DROP_TAIL
+               ? "path.aqm: what waits may be dropped instead of sent"
+               : NULL;
+}
+
 static int set_up(struct netns_run *r)
 {
     const struct programs *programs = programs_of(r);
@@ -119,6 +128,9 @@ static int set_up(struct netns_run *r)
     if (!rc && !netns_queue_wanted(r)) {
         netns_rates_start(&r->rates, &r->run->scenario, r->start);
     }
+    if (!rc) {
+        netns_watch_start(&r->watch, r->chain, unjudged(r));
+    }
     return rc;
 }
 
@@ -127,6 +139,7 @@ static int wind_up(struct netns_run *r)
     int rc;
 
     netns_rates_stop(&r->rates);
+    netns_watch_stop(&r->watch);
     rc = netns_traffic_stop(r);
     rc = rc ? rc : netns_http_finish(r);
     rc = rc ? rc : netns_capture_finish(r);
@@ -143,7 +156,8 @@ static int wind_up(struct netns_run *r)
     if (rc) {
         return rc;
     }
-    rc = netns_pairs_manifests(r);
+    rc = netns_watch_certify(&r->watch, r->opt->dir);
+    rc = rc ? rc : netns_pairs_manifests(r);
     rc = rc ? rc : manifest_write_done(r->opt->dir);
     return rc ? message_set(r->m, rc, "%.180s: %s", r->opt->dir,
                             rc == ERR_OS ? strerror(errno) : err_text(rc))
@@ -179,6 +193,7 @@ static void begin_empty(struct netns_run *r)
         r->wires[k] = SERVICE_NONE;
     }
     r->capture = r->traffic = r->http.watch = SERVICE_NONE;
+    r->watch.next = NS_NEVER;
     for (size_t i = 0; i < NETNS_PAIRS_MAX * NETNS_SIDES; i++) {
         r->sides[i].agent = CHILD_NONE;
         r->sides[i].ready_fd = r->sides[i].start_fd = -1;

@@ -12,6 +12,7 @@
 #include "testbed/run/manifest.h"
 #include "testbed/run/netns_http.h"
 #include "testbed/run/netns_rates.h"
+#include "testbed/run/netns_watch.h"
 #include "testbed/run/run.h"
 #include "testbed/run/service.h"
 #include "testbed/traffic/traffic.h"
@@ -82,6 +83,7 @@ struct netns_run {
     struct netns_clock clock;
     struct netns_run_timing timing;
     struct netns_rates rates;
+    struct netns_watch watch;
     struct netns_http http; /* stack play-http */
     ns_t start;             /* CLOCK_MONOTONIC at run time 0 */
     ns_t wall_offset_start; /* wall clock minus monotonic clock */

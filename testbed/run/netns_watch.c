@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "testbed/run/netns_watch.h"
+
+#include "agents/base/err.h"
+#include "testbed/run/certify.h"
+#include "testbed/wire/realtime.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+
+#define DETAIL_BYTES 160
+#define PATH_BYTES 4096
+
+void netns_watch_start(struct netns_watch *w, const struct chain *c, const char *unjudged)
+{
+    *w = (struct netns_watch){.unjudged = unjudged, .next = NS_NEVER};
+    if (!unjudged) {
+        w->links = topology_link_count(chain_topology(c));
+        w->next = realtime_mono();
+    }
+}
+
+static void look_at(struct netns_watch *w, struct chain *c, size_t link, bool stepped)
+{
+    bps_t rate = (bps_t)(8 * chain_topology(c)->tbf[link].rate_bytes_per_s);
+    struct rate_watch_look look = {.before = realtime_mono()};
+    struct rate_watch *watch = &w->at[link].watch;
+    struct message ignored; /* what cannot be read is not judged */
+
+    if (chain_shaper(c, link, &look.out_bytes, &look.backlog_bytes, &ignored)) {
+        rate_watch_break(watch);
+        return;
+    }
+    look.after = realtime_mono();
+    if (stepped || rate != w->at[link].rate) {
+        rate_watch_break(watch);
+        w->at[link].rate = rate;
+    }
+    rate_watch_look(watch, rate, &look);
+}
+
+void netns_watch_apply(struct netns_watch *w, struct chain *c, size_t steps)
+{
+    ns_t now = realtime_mono();
+
+    if (w->next > now) {
+        return;
+    }
+    for (size_t i = 0; i < w->links; i++) {
+        look_at(w, c, i, steps != w->steps);
+    }
+    w->steps = steps;
+    w->next = now + RATE_WATCH_EVERY;
+}
+
+void netns_watch_stop(struct netns_watch *w)
+{
+    w->next = NS_NEVER;
+}
+
+void netns_watch_judge(const struct netns_watch *w, struct manifest *m)
+{
+    char detail[DETAIL_BYTES];
+
+    for (size_t i = 0; i < w->links; i++) {
+        const struct rate_watch *r = &w->at[i].watch;
+
+        if (r->shorts) {
+            snprintf(detail, sizeof detail,
+                     "%s: %" PRIu64 " of %.0f s with packets waiting had less than %g %% of the "
+                     "rate, the worst %.1f %%",
+                     topology_link_name(i), r->shorts, ns_to_s(r->judged),
+                     100 * (1 - RATE_WATCH_SHORT_MAX_RATIO), 100 * r->least_ratio);
+            manifest_add_invalid(m, "rate-short", (int64_t)r->shorts, detail);
+        } else if (r->stalls) {
+            snprintf(detail, sizeof detail, "%s: stood still for %.0f ms while packets waited",
+                     topology_link_name(i), ns_to_ms(r->stall_max));
+            manifest_add_invalid(m, "rate-short", (int64_t)r->stalls, detail);
+        }
+    }
+}
+
+/* ---- certificate.json ---- */
+
+static json_t *seen_json(const struct rate_watch *r)
+{
+    return json_pack("{s:I, s:I, s:o, s:I, s:I}", "judged_ns", (json_int_t)r->judged, "shorts",
+                     (json_int_t)r->shorts, "least_ratio",
+                     r->judged ? json_real(r->least_ratio) : json_null(), "stalls",
+                     (json_int_t)r->stalls, "stall_max_ns", (json_int_t)r->stall_max);
+}
+
+static json_t *watch_json(const struct netns_watch *w)
+{
+    json_t *doc = json_object();
+
+    if (doc && w->unjudged) {
+        json_object_set_new(doc, "unjudged", json_string(w->unjudged));
+    }
+    for (size_t i = 0; doc && i < w->links; i++) {
+        if (json_object_set_new(doc, topology_link_name(i), seen_json(&w->at[i].watch))) {
+            json_decref(doc);
+            return NULL;
+        }
+    }
+    return doc;
+}
+
+int netns_watch_certify(const struct netns_watch *w, const char *dir)
+{
+    char path[PATH_BYTES];
+    json_t *doc;
+    int rc;
+
+    if (snprintf(path, sizeof path, "%s/" CERTIFY_FILE, dir) >= (int)sizeof path) {
+        errno = ENAMETOOLONG;
+        return ERR_OS;
+    }
+    doc = json_load_file(path, 0, NULL);
+    if (!json_is_object(doc)) { /* somebody has taken it away */
+        json_decref(doc);
+        return 0;
+    }
+    rc = json_object_set_new(doc, "run", watch_json(w)) ? ERR_NOMEM : 0;
+    if (!rc && json_dump_file(doc, path, JSON_INDENT(2) | JSON_REAL_PRECISION(12))) {
+        rc = ERR_OS;
+    }
+    json_decref(doc);
+    return rc;
+}
