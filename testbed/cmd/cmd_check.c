@@ -1,9 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "testbed/cmd/cmd.h"
+#include "testbed/cmd/link_choice.h"
 
 #include "testbed/scenario/scenario.h"
 
 #include <argp.h>
+
+/* Which kinds of real links cannot do what it asks, whatever the host. */
+static void print_refusals(const struct plan *plan)
+{
+    static const enum run_link real[] = {RUN_LINK_NETEM, RUN_LINK_WIRE};
+    struct message m;
+
+    for (size_t i = 0; i < sizeof(real) / sizeof(real[0]); i++) {
+        if (!link_choice_can(real[i], plan, &m))
+            printf("  not on link %s: %s\n", link_choice_name(real[i]), m.text);
+    }
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -21,6 +34,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         if (plan->expect_count > 0)
             printf(", %zu expectation%s", plan->expect_count, plan->expect_count == 1 ? "" : "s");
         putchar('\n');
+        print_refusals(plan);
         plan_free(plan);
         return 0;
     case ARGP_KEY_NO_ARGS: argp_error(state, "a scenario file is needed"); return 0;
@@ -33,7 +47,8 @@ int cmd_check(int argc, char **argv)
     const struct argp argp = {
         .parser = parse,
         .args_doc = "FILE...",
-        .doc = "Checks scenario files and reports everything wrong with them.\v"
+        .doc = "Checks scenario files and reports everything wrong with them, and which kinds of "
+               "real links cannot do what they ask.\v"
                "Exit status: 0 all good, 2 at least one is not.\n\n"
                "  run-scenario check scenarios/*.yaml",
     };

@@ -17,8 +17,7 @@ const char *link_choice_name(enum run_link link)
     return "?";
 }
 
-/* Whether a real link of the kind can do what every run asks; m says what not. */
-static bool can(enum run_link link, const struct plan *plan, struct message *m)
+bool link_choice_can(enum run_link link, const struct plan *plan, struct message *m)
 {
     for (size_t i = 0; i < plan->run_count; i++) {
         const struct scenario *s = &plan->runs[i].scenario;
@@ -44,7 +43,8 @@ static bool works(enum run_link link, const struct plan *plan, char *message, si
     struct message m;
 
     message[0] = '\0';
-    if (!can(link, plan, &m) || run_real_kernel(plan, &m) || run_real_programs(plan, &m)) {
+    if (!link_choice_can(link, plan, &m) || run_real_kernel(plan, &m) ||
+        run_real_programs(plan, &m)) {
         snprintf(message, len, "%s", m.text);
         return false;
     }
@@ -81,7 +81,7 @@ static int make(struct link_choice *c, const char *wanted, const struct plan *pl
     snprintf(c->why, sizeof(c->why), "asked for");
     if (c->link == RUN_LINK_SIM)
         return 0;
-    if (!can(c->link, plan, &m)) {
+    if (!link_choice_can(c->link, plan, &m)) {
         fprintf(stderr, "muxbed: --link %s: %s\n", wanted, m.text);
         return CMD_EXIT_USAGE;
     }

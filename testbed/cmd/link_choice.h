@@ -3,7 +3,10 @@
 #ifndef TESTBED_CMD_LINK_CHOICE_H
 #define TESTBED_CMD_LINK_CHOICE_H
 
+#include "agents/base/message.h"
 #include "testbed/run/run.h"
+
+#include <stdbool.h>
 
 struct link_choice {
     enum run_link link;
@@ -14,5 +17,8 @@ struct link_choice {
  * error what is missing. */
 int link_choice_make(struct link_choice *c, const char *wanted, const struct plan *plan);
 const char *link_choice_name(enum run_link link);
+/* Whether a real link of the kind can do what every run asks, whatever the host; *m says what not.
+ */
+bool link_choice_can(enum run_link link, const struct plan *plan, struct message *m);
 
 #endif

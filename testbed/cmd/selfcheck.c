@@ -76,8 +76,15 @@ struct checking {
 
 static ns_t about(const struct plan_run *run)
 {
-    return CHAINS_TIME +
-           3 * rate_duration(run->scenario.path_rate, scenario_queue_bytes(&run->scenario));
+    ns_t sum = CHAINS_TIME +
+               3 * rate_duration(run->scenario.path_rate, scenario_queue_bytes(&run->scenario));
+
+    for (size_t i = 1; i < scenario_segment_count(&run->scenario); i++) {
+        const struct scenario_segment *g = &run->scenario.segments[i - 1];
+
+        sum += CHAINS_TIME + 3 * rate_duration(g->rate, scenario_segment_queue_bytes(g));
+    }
+    return sum;
 }
 
 static void show(const struct checking *c, const char *what)
@@ -87,26 +94,15 @@ static void show(const struct checking *c, const char *what)
                 ceil(ns_to_s(ns_max(c->left, 0))));
 }
 
-/* Of several bottlenecks the one that does not hold, else the first. */
-static void describe(const struct certify_line *l, char *text, size_t len)
+void selfcheck_describe(const struct certificate *c, char *text, size_t len)
 {
-    size_t at = 0;
-
-    while (at + 1 < l->count && !l->at[at].failure_count)
-        at++;
-    at = l->at[at].failure_count ? at : 0;
-    const struct certificate *c = &l->at[at];
     const struct certificate_figures *f = &c->measured[CERTIFICATE_FORWARD];
     const struct probe_path *p = &c->asked[CERTIFICATE_FORWARD];
     size_t used = 0;
 
     text[0] = '\0';
     if (c->failure_count) {
-        snprintf(text, len, "%s %s%s: %s", c->failures[0].reason, c->failures[0].direction,
-                 at == 0             ? ""
-                 : at == l->segments ? " of the whole path"
-                 : at == 1           ? "2"
-                                     : "3",
+        snprintf(text, len, "%s %s: %s", c->failures[0].reason, c->failures[0].direction,
                  c->failures[0].detail);
         return;
     }
@@ -121,6 +117,16 @@ static void describe(const struct certify_line *l, char *text, size_t len)
             100 * ((double)f->train / (double)c->train_asked[CERTIFICATE_FORWARD] - 1));
     if (f->queue != NS_NEVER && used < len)
         snprintf(text + used, len - used, ", queue %.1f ms", ns_to_ms(f->queue));
+}
+
+/* Of several bottlenecks the first that does not hold, else the first. */
+static void describe(const struct certify_line *l, char *text, size_t len)
+{
+    size_t at = 0;
+
+    while (at + 1 < l->count && !l->at[at].failure_count)
+        at++;
+    selfcheck_describe(&l->at[l->at[at].failure_count ? at : 0], text, len);
 }
 
 /* Up to SELFCHECK_AT_ONCE_MAX links of one run at once; how many held, and one result of them: the

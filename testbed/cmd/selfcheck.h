@@ -52,6 +52,8 @@ void selfcheck_fini(struct selfcheck *s);
 bool selfcheck_holds(const struct selfcheck *s);
 /* How many runs at once held; 0: not even one. */
 size_t selfcheck_at_once(const struct selfcheck *s);
+/* What a certificate measured forward, or what does not hold; in a line. */
+void selfcheck_describe(const struct certificate *c, char *text, size_t len);
 void selfcheck_print(const struct selfcheck *s, FILE *out);
 /* A new object, NULL when out of memory. */
 json_t *selfcheck_json(const struct selfcheck *s);

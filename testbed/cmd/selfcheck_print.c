@@ -30,10 +30,34 @@ static void print_host(const struct selfcheck *s, FILE *out)
 static void path_name(const struct selfcheck_path *p, char *text, size_t len)
 {
     const struct scenario *s = &p->run->scenario;
+    size_t bottlenecks = scenario_segment_count(s);
+    int n = snprintf(text, len, "%g Mbit/s, %g ms, queue %.0f ms", (double)s->path_rate / 1e6,
+                     ns_to_ms(s->path_delay),
+                     ns_to_ms(rate_duration(s->path_rate, scenario_queue_bytes(s))));
 
-    snprintf(text, len, "%g Mbit/s, %g ms, queue %.0f ms", (double)s->path_rate / 1e6,
-             ns_to_ms(s->path_delay),
-             ns_to_ms(rate_duration(s->path_rate, scenario_queue_bytes(s))));
+    if (bottlenecks > 1 && n > 0 && (size_t)n < len)
+        snprintf(text + n, len - (size_t)n, ", first of %zu", bottlenecks);
+}
+
+/* What was measured of the bottlenecks behind the first, and of the whole path. */
+static void print_line(const struct selfcheck_path *p, FILE *out)
+{
+    const struct certify_line *l = &p->result.certified;
+
+    for (size_t i = 1; i < l->count && l->at[i].attempts > 0; i++) {
+        const struct probe_path *asked = &l->at[i].asked[CERTIFICATE_FORWARD];
+        char name[80], text[200];
+
+        if (i < l->segments)
+            snprintf(name, sizeof name, "then %g Mbit/s, %g ms, queue %.0f ms",
+                     (double)asked->rate / 1e6, ns_to_ms(asked->delay_min),
+                     ns_to_ms(probe_path_queue(asked)));
+        else
+            snprintf(name, sizeof name, "all together, %g ms", ns_to_ms(asked->delay_min));
+        selfcheck_describe(&l->at[i], text, sizeof text);
+        fprintf(out, "  %-34s %-5s %s\n", name,
+                states[l->at[i].failure_count ? SELFCHECK_FAILED : SELFCHECK_HELD], text);
+    }
 }
 
 static void print_paths(const struct selfcheck *s, FILE *out)
@@ -45,6 +69,7 @@ static void print_paths(const struct selfcheck *s, FILE *out)
 
         path_name(p, name, sizeof name);
         fprintf(out, "  %-34s %-5s %s\n", name, states[p->state], p->text);
+        print_line(p, out);
     }
 }
 
@@ -112,13 +137,14 @@ static json_t *paths_json(const struct selfcheck *s)
     for (size_t i = 0; a && i < s->path_count; i++) {
         const struct selfcheck_path *p = &s->paths[i];
 
-        json_array_append_new(a, json_pack("{s:I,s:I,s:I,s:I,s:s,s:i,s:s}", "rate_bps",
-                                           (json_int_t)p->run->scenario.path_rate, "delay_ns",
-                                           (json_int_t)p->run->scenario.path_delay, "queue_bytes",
-                                           (json_int_t)scenario_queue_bytes(&p->run->scenario),
-                                           "cells", (json_int_t)p->cells, "certificate",
-                                           words[p->state], "attempts",
-                                           p->result.certified.at[0].attempts, "detail", p->text));
+        json_array_append_new(
+            a, json_pack("{s:I,s:I,s:I,s:I,s:I,s:s,s:i,s:s}", "rate_bps",
+                         (json_int_t)p->run->scenario.path_rate, "delay_ns",
+                         (json_int_t)p->run->scenario.path_delay, "queue_bytes",
+                         (json_int_t)scenario_queue_bytes(&p->run->scenario), "bottlenecks",
+                         (json_int_t)scenario_segment_count(&p->run->scenario), "cells",
+                         (json_int_t)p->cells, "certificate", words[p->state], "attempts",
+                         p->result.certified.at[0].attempts, "detail", p->text));
     }
     return a;
 }

@@ -59,7 +59,17 @@ static void check_crossing(const struct scenario *s, int64_t crosses, const char
     size_t wanted = (size_t)(crosses - SCENARIO_CROSSES_FIRST);
     char message[160], other[32];
 
-    if (crosses == SCENARIO_CROSSES_ALL || wanted < scenario_segment_count(s))
+    if (crosses == SCENARIO_CROSSES_ALL)
+        return;
+    if (scenario_segment_count(s) == 1) {
+        snprintf(message, sizeof(message),
+                 "%s: there is one bottleneck, which everybody crosses; allowed: all, and with "
+                 "path2.rate what that makes",
+                 key);
+        to->report(to->ctx, key, "path2.rate", message);
+        return;
+    }
+    if (wanted < scenario_segment_count(s))
         return;
     snprintf(other, sizeof(other), "path%zu.rate", wanted + 1);
     snprintf(message, sizeof(message),

@@ -221,8 +221,9 @@ static const struct {
      "call2.priority: \"17\" is out of range; allowed: "},
     {CALL "call6: {start: 5s}\n", "f:3:1: unknown key \"call6\", did you mean \"call"},
     {CALL "call2: {start: 5s, segments: second}\n",
-     "f:3:30: call2.segments: there is no such bottleneck; allowed: all, first, and with "
-     "path2.rate"},
+     "f:3:30: call2.segments: there is one bottleneck, which everybody crosses; allowed: all, and "
+     "with path2.rate what that makes"},
+    {CALL "segments: first\n", "f:3:11: segments: there is one bottleneck"},
     {CALL "segments: third\npath2: {rate: 1mbit}\n", "f:3:11: segments: there is no such bottlene"},
     {CALL "path3: {rate: 1mbit}\n", "path3.rate makes a bottleneck without the one before it"},
     {CALL "path2: {rate: 1mbit, queue: 1ms}\n", "f:3:29: path2.queue holds 125 bytes; allowed: "},
