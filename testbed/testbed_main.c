@@ -54,8 +54,7 @@ static int help(const char *name)
            "emulated bottleneck, in network namespaces or in virtual time, and reports.\n\n"
            "Commands (with --help each says more):\n");
     print_commands(stdout);
-    printf("  %-10s what it is made of: its own version and commit, and the libraries'\n",
-           "--version");
+    printf("  %-10s its version and commit, and the versions of its libraries\n", "--version");
     printf("\nExamples:\n"
            "  run-scenario --link sim                  the default scenario, in virtual time\n"
            "  run-scenario scenarios/paper/grid.yaml --runs 5\n"

@@ -28,7 +28,7 @@ static int print_scenario(const char *path, size_t root_len)
 
     if (plan_load(&plan, path, &opt, stderr))
         return CMD_EXIT_USAGE;
-    printf("%-34s %5zu run%s  %s\n", path + root_len + 1, plan->run_count,
+    printf("%-40s %4zu run%s  %s\n", path + root_len + 1, plan->run_count,
            plan->run_count == 1 ? " " : "s", plan->base.description);
     plan_free(plan);
     return CMD_EXIT_OK;

@@ -142,7 +142,8 @@ static void check_media(const struct scenario *s, scenario_check_report *report,
                "media.trace is missing: encoder trace needs frame sizes; allowed: the name of a "
                "file");
     if (s->media_start >= s->duration)
-        report(ctx, "media.start", "duration", "media.start is not before the end of the run");
+        report(ctx, "media.start", "duration",
+               "media.start is not before the end of the run; allowed: a time before it");
     if (s->media_stop > s->media_start && s->media_stop <= s->start)
         report(ctx, "media.stop", "start",
                "media.stop is not after start, before which the call's agents are not there; "
@@ -210,7 +211,7 @@ static void check_channel(const struct scenario *s, size_t i, scenario_check_rep
         order = {"stop", ".start",
                  " is not after its start; allowed: a later time, or "
                  "never"},
-        end = {"start", "duration", " is not before the end of the run"},
+        end = {"start", "duration", " is not before the end of the run; allowed: a time before it"},
         limit = {"start", "time-limit", " is not before time-limit"},
         gap = {"size", "data.size",
                " makes a data flow without the one before it; allowed: "

@@ -35,7 +35,8 @@ static void check_times(const struct scenario *s, ns_t start, ns_t stop, const s
     if (stop <= start)
         report(to, "stop", ".start", "is not after its start; allowed: a later time, or never");
     if (start >= s->duration)
-        report(to, "start", "duration", "is not before the end of the run");
+        report(to, "start", "duration",
+               "is not before the end of the run; allowed: a time before it");
 }
 
 /* Steps that never come. In a file they are nothing unusual: it is as long as it is. */
@@ -47,7 +48,8 @@ static void check_steps_end(const struct scenario *s, const struct scenario_rate
 
     if (r->step_count == 0 || r->steps[r->step_count - 1].at < end)
         return;
-    snprintf(message, sizeof(message), "%s: the last step is not before the end of the run", key);
+    snprintf(message, sizeof(message),
+             "%s: the last step is not before the end of the run; allowed: a time before it", key);
     to->report(to->ctx, key, "duration", message);
 }
 
@@ -230,7 +232,8 @@ void scenario_check_flows(const struct scenario *s, scenario_check_report *repor
     check_steps_end(s, &s->path_rates_forward, "path.rate", &to);
     check_steps_end(s, &s->back_rates, "path.back.rate", &to);
     if (s->start >= s->duration)
-        to.report(ctx, "start", "duration", "start is not before the end of the run");
+        to.report(ctx, "start", "duration",
+                  "start is not before the end of the run; allowed: a time before it");
     if (s->stack == SCENARIO_STACK_EXEC) {
         check_exec_alone(s, &to);
         return;

@@ -17,7 +17,7 @@ static void check_event(const struct scenario *s, scenario_check_report *report,
                "path.event.stop is not after path.event.start; allowed: a later time, or never");
     if (s->path_event_start >= (s->duration == NS_NEVER ? s->time_limit : s->duration))
         report(ctx, "path.event.start", s->duration == NS_NEVER ? "time-limit" : "duration",
-               "path.event.start is not before the end of the run");
+               "path.event.start is not before the end of the run; allowed: a time before it");
 }
 
 static void check_buffers(const struct play_config *p, scenario_check_report *report, void *ctx)

@@ -215,7 +215,8 @@ void scenario_steps_check(const struct scenario *s, scenario_steps_report *repor
         const struct agent_step *step = &s->steps[i];
 
         if (step->at >= end)
-            report(ctx, i, "steps: the step is not before the end of the run");
+            report(ctx, i,
+                   "steps: the step is not before the end of the run; allowed: a time before it");
         if (step->key != AGENT_STEP_SHARE && !s->media)
             report(ctx, i, "steps: there is no media flow");
         *field(&later, step->key) = step->value;

@@ -122,7 +122,7 @@ static void test_bad_steps(void **state)
         {BOTH "steps: [{at: 2s, share: 1, share: 0}]\n",
          "f:3:28: steps: share is set twice at the same time\n"},
         {BOTH "steps: [{at: 50s, share: 1}]\n",
-         "f:3:19: steps: the step is not before the end of the run\n"},
+         "f:3:19: steps: the step is not before the end of the run; allowed: a time before it\n"},
         {BOTH "steps: [{at: 2s, media.min-rate: 13mbit}]\n",
          "f:3:18: steps: from here on media.min-rate is above media.max-rate\n"},
         {DATA "steps: [{at: 2s, media.min-rate: 1mbit}]\n",
