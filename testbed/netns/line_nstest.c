@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Several bottlenecks in line, for real: who goes which way, what each of them lets pass, and that
- * nothing is left. Delay lines and netem are left out, so that any kernel will do. */
+ * nothing is left. But for one test netem is left out, so that any kernel will do. */
 #include "agents/base/err.h"
 #include "testbed/netns/chain.h"
 #include "testbed/netns/netns.h"
@@ -24,9 +24,9 @@
 
 /* Of different rates, and queues that hold some ten to thirty packets. */
 static const struct shape_path line[TOPOLOGY_SEGMENTS_MAX] = {
-    {.rate = 8000000, .queue_bytes = 30000},
-    {.rate = 20000000, .queue_bytes = 45000},
-    {.rate = 4000000, .queue_bytes = 15500},
+    {.rate = 8000000, .delay = 10 * NS_PER_MS, .queue_bytes = 30000},
+    {.rate = 20000000, .delay = 20 * NS_PER_MS, .queue_bytes = 45000},
+    {.rate = 4000000, .delay = 40 * NS_PER_MS, .queue_bytes = 15500},
 };
 
 static struct message m;
@@ -39,15 +39,20 @@ static int acquire(void **state)
     return 0;
 }
 
+static void need_namespaces(void)
+{
+    if (missing) {
+        print_message("no namespaces here: %s\n", m.text);
+        skip();
+    }
+}
+
 static struct chain *up(size_t count)
 {
     struct topology t;
     struct chain *c;
 
-    if (missing) {
-        print_message("no namespaces here: %s\n", m.text);
-        skip();
-    }
+    need_namespaces();
     assert_int_equal(topology_init_line(&t, TOPOLOGY_NETEM, line, count, &m), 0);
     for (size_t i = 0; i < t.iface_count; i++) {
         t.ifaces[i].netem = false;
@@ -58,9 +63,18 @@ static struct chain *up(size_t count)
     return c;
 }
 
+static ns_t wall_clock(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (ns_t)t.tv_sec * NS_PER_S + t.tv_nsec;
+}
+
 /* ---- ways ---- */
 
-static int arrived_ttl(const struct chain_end *e)
+/* Takes a packet: the kernel's stamp (wall clock) of its arrival, and the TTL that it had then. */
+static ns_t take(const struct chain_end *e, int *ttl)
 {
     struct pollfd p = {.fd = e->fd, .events = POLLIN};
     _Alignas(struct cmsghdr) uint8_t control[128];
@@ -68,20 +82,32 @@ static int arrived_ttl(const struct chain_end *e)
     struct iovec iov = {data, sizeof data};
     struct msghdr h = {
         .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
-    int ttl = -1;
+    struct timespec stamp = {0};
 
     assert_int_equal(poll(&p, 1, PATIENCE_MS), 1);
     assert_true(recvmsg(e->fd, &h, 0) > 0);
     for (struct cmsghdr *k = CMSG_FIRSTHDR(&h); k; k = CMSG_NXTHDR(&h, k)) {
         if (k->cmsg_level == IPPROTO_IP && k->cmsg_type == IP_TTL) {
-            memcpy(&ttl, CMSG_DATA(k), sizeof ttl);
+            memcpy(ttl, CMSG_DATA(k), sizeof *ttl);
+        } else if (k->cmsg_level == SOL_SOCKET && k->cmsg_type == SCM_TIMESTAMPNS) {
+            memcpy(&stamp, CMSG_DATA(k), sizeof stamp);
         }
     }
-    return ttl;
+    return (ns_t)stamp.tv_sec * NS_PER_S + stamp.tv_nsec;
+}
+
+static ns_t delay_of(size_t first, size_t last)
+{
+    ns_t sum = 0;
+
+    for (size_t k = first; k <= last; k++) {
+        sum += line[k].delay;
+    }
+    return sum;
 }
 
 /* A packet there and one back: over every bottleneck between the two hosts and no other. */
-static void check_way(struct chain *c, size_t first, size_t last)
+static void check_way(struct chain *c, size_t first, size_t last, bool netem)
 {
     const struct topology *t = chain_topology(c);
     size_t links = topology_link_count(t);
@@ -96,44 +122,65 @@ static void check_way(struct chain *c, size_t first, size_t last)
     }
     for (int i = 0; i < 2; i++) {
         assert_int_equal(setsockopt(ends[!i].fd, IPPROTO_IP, IP_RECVTTL, &on, sizeof on), 0);
+        ns_t begin = wall_clock();
+        int ttl = -1;
+
         chain_end_send(&ends[i], &ends[!i], 20);
-        assert_int_equal(arrived_ttl(&ends[!i]), TTL - hops);
+        assert_true(take(&ends[!i], &ttl) - begin >= (netem ? delay_of(first, last) : 0));
+        assert_int_equal(ttl, TTL - hops);
     }
     for (size_t i = 0; i < links; i++) {
-        size_t segment = i / TOPOLOGY_DIRECTIONS;
+        bool crossed = first <= i / TOPOLOGY_DIRECTIONS && i / TOPOLOGY_DIRECTIONS <= last;
 
         assert_int_equal(chain_link_counters(c, i, &after, &m), 0);
-        assert_int_equal(after.out_packets - before[i].out_packets,
-                         first <= segment && segment <= last);
+        assert_int_equal(after.out_packets - before[i].out_packets, crossed);
+        assert_int_equal(after.delayed_packets - before[i].delayed_packets, crossed && netem);
     }
     close(ends[0].fd);
     close(ends[1].fd);
+}
+
+static void check_ways(struct chain *c, size_t count, bool netem)
+{
+    for (size_t first = 0; first < count; first++) {
+        for (size_t last = first; last < count; last++) {
+            check_way(c, first, last, netem);
+        }
+    }
+    chain_down(c);
 }
 
 static void test_ways(void **state)
 {
     (void)state;
     for (size_t count = 2; count <= TOPOLOGY_SEGMENTS_MAX; count++) {
-        struct chain *c = up(count);
-
-        for (size_t first = 0; first < count; first++) {
-            for (size_t last = first; last < count; last++) {
-                check_way(c, first, last);
-            }
-        }
-        chain_down(c);
+        check_ways(up(count), count, false);
     }
 }
 
-/* ---- rates ---- */
-
-static ns_t wall_clock(void)
+/* Each netem delays what has crossed its bottleneck, that way, and all of it. */
+static void test_ways_with_netem(void **state)
 {
-    struct timespec t;
+    struct chain_changes changes;
+    struct topology t;
+    struct chain *c;
 
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (ns_t)t.tv_sec * NS_PER_S + t.tv_nsec;
+    (void)state;
+    need_namespaces();
+    assert_int_equal(topology_init_line(&t, TOPOLOGY_NETEM, line, TOPOLOGY_SEGMENTS_MAX, &m), 0);
+    if (chain_up(&c, &t, &m)) {
+        assert_string_equal(m.text, "middle west: the kernel refuses netem: it has no such "
+                                    "queueing discipline");
+        print_message("%s\n", m.text);
+        skip();
+    }
+    assert_int_equal(chain_impair(c, &m), 0);
+    assert_int_equal(chain_changes(c, &changes, &m), 0);
+    assert_int_equal(changes.count, 0);
+    check_ways(c, TOPOLOGY_SEGMENTS_MAX, true);
 }
+
+/* ---- rates ---- */
 
 /* Sends so many packets at once and takes those that come out. Returns how many, and the time from
  * before the first was sent to the last by the kernel's stamps. */
@@ -285,6 +332,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ways),
+        cmocka_unit_test(test_ways_with_netem),
         cmocka_unit_test(test_each_has_its_rate_and_queue),
         cmocka_unit_test(test_all_together),
         cmocka_unit_test(test_changes_are_told_by_link),

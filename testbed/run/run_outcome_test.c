@@ -86,6 +86,20 @@ static void test_a_good_run(void **state)
     assert_int_equal(o.wire_late_max, 900000);
 }
 
+/* Of several bottlenecks' delay lines the latest counts. */
+static void test_a_line(void **state)
+{
+    struct run_outcome o;
+
+    (void)state;
+    put("manifest.json", "{\"invalid\":[]}");
+    put("testbed.counter.csv", "name,value\nwire-late-p99-ns,70000\nwire-late-max-ns,900000\n"
+                               "wire3-late-p99-ns,350000\nwire3-late-max-ns,400000\n");
+    assert_int_equal(run_outcome_read(&o, folder), 0);
+    assert_int_equal(o.wire_late_p99, 350000);
+    assert_int_equal(o.wire_late_max, 900000);
+}
+
 /* A further call's agents were as late as they were. */
 static void test_a_further_call(void **state)
 {
@@ -133,7 +147,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_run),     cmocka_unit_test(test_a_run_without_records),
         cmocka_unit_test(test_a_good_run), cmocka_unit_test(test_a_further_call),
-        cmocka_unit_test(test_bad_runs),
+        cmocka_unit_test(test_a_line),     cmocka_unit_test(test_bad_runs),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
