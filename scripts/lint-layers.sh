@@ -22,7 +22,7 @@ agents/http/*         agents/base/* agents/record/* agents/play/* agents/io/*
 agents/*.h            agents/base/* agents/record/* agents/rtp/* agents/media/* agents/cc/* agents/play/* agents/agent*.h
 agents/*.c            agents/*
 testbed/scenario/*    agents/base/* agents/agent_config.h agents/media/frame_trace.h
-testbed/topology/*    agents/base/* testbed/scenario/* testbed/link/impair.h
+testbed/topology/*    agents/base/* testbed/scenario/* testbed/link/impair.h testbed/link/aqm.h
 testbed/link/*        agents/base/*
 testbed/certificate/* agents/base/*
 testbed/netns/*       agents/base/* testbed/topology/* testbed/link/*

@@ -101,7 +101,8 @@ const struct record_schema record_schemas[RECORD_KINDS] = {
     [RECORD_QUEUE] = {"queue",
                       "what a queue discipline made of one direction (dualpi2: -l4s is its "
                       "low-latency queue, without it the classic one), at the end of the run; the "
-                      "wait is from entering the queue until the shaper let the packet go",
+                      "wait is from entering the queue until the shaper let the packet go (a "
+                      "kernel's own discipline does not tell)",
                       1,
                       {"time_ns", "packets", "overflow_drops", "early_drops", "marks",
                        "wait_p50_ns", "wait_p95_ns", "wait_p99_ns", "wait_max_ns"}},

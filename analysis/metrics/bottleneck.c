@@ -36,7 +36,11 @@ static void put_queue(const struct table *t, size_t row, const char *queue, stru
     put(out, queue, "drop_ratio", (double)drops / (double)(packets + drops));
     put(out, queue, "mark_ratio", (double)value(t, "marks", row) / (double)(packets + drops));
     for (size_t i = 0; i < sizeof waits / sizeof waits[0] && packets > 0; i++) {
-        put(out, queue, waits[i][1], ns_to_ms(value(t, waits[i][0], row)));
+        int64_t wait = value(t, waits[i][0], row);
+
+        if (wait != RECORD_NONE) { /* as of a kernel's discipline */
+            put(out, queue, waits[i][1], ns_to_ms(wait));
+        }
     }
 }
 

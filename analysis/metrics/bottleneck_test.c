@@ -67,6 +67,18 @@ static void test_both_queues(void **state)
     metric_set_fini(&m);
 }
 
+/* A kernel's discipline tells what it did, but no waits. */
+static void test_no_waits(void **state)
+{
+    struct metric_set m = reduce("forward,9,900,20,80,50,,,,\n", NULL);
+
+    (void)state;
+    assert_true(metric(&m, "bottleneck_drop_ratio") == 0.1);
+    assert_true(metric(&m, "bottleneck_mark_ratio") == 0.05);
+    assert_int_equal(json_object_size(m.root), 2);
+    metric_set_fini(&m);
+}
+
 /* A queue without packets has no figures, one that dropped all has no waits, and a further call
  * leaves the path's to the first. */
 static void test_what_there_is_not(void **state)
@@ -90,6 +102,7 @@ static void test_what_there_is_not(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_both_queues),
+                                       cmocka_unit_test(test_no_waits),
                                        cmocka_unit_test(test_what_there_is_not)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,7 +43,7 @@ static bool works(enum run_link link, const struct plan *plan, char *message, si
     struct message m;
 
     message[0] = '\0';
-    if (!link_choice_can(link, plan, &m) || run_real_kernel(plan, &m) ||
+    if (!link_choice_can(link, plan, &m) || run_real_kernel(plan, link, &m) ||
         run_real_programs(plan, &m)) {
         snprintf(message, len, "%s", m.text);
         return false;

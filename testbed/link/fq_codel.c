@@ -3,15 +3,13 @@
  * queue has a CoDel of its own, and the queues take turns by deficit round robin, those of flows
  * that have just begun first. When there is no room, the longest queue gives some up. As in the
  * kernel's sch_fq_codel, CoDel's "less than a packet left" looks at all queues together. */
+#include "testbed/link/fq_codel.h"
+
 #include "agents/base/err.h"
 #include "agents/base/prng.h"
 #include "testbed/link/codel.h"
 
 #include <stdlib.h>
-
-#define QUEUES 1024              /* RFC 8290 section 5.2.6 */
-#define QUANTUM AQM_PACKET_BYTES /* section 5.2.4 */
-#define BATCH_PACKETS 64         /* dropped at once when there is no room (section 4.1.3) */
 
 struct queue {
     struct aqm_fifo fifo;
@@ -28,7 +26,7 @@ struct list {
 struct fq_codel {
     uint32_t salt;
     struct list fresh, old;
-    struct queue queues[QUEUES];
+    struct queue queues[FQ_CODEL_QUEUES];
 };
 
 static void append(struct list *l, struct queue *f)
@@ -66,7 +64,7 @@ static void fini(struct aqm *q)
 {
     struct fq_codel *s = q->state;
 
-    for (size_t i = 0; i < QUEUES; i++) {
+    for (size_t i = 0; i < FQ_CODEL_QUEUES; i++) {
         aqm_fifo_free(&s->queues[i].fifo);
     }
     free(s);
@@ -76,7 +74,7 @@ static struct queue *queue_of(struct fq_codel *s, uint32_t flow)
 {
     uint32_t h = (flow ^ s->salt) * UINT32_C(0x9e3779b1); /* the high bits are well mixed */
 
-    return &s->queues[(h >> 16) % QUEUES];
+    return &s->queues[(h >> 16) % FQ_CODEL_QUEUES];
 }
 
 /* The longest queue gives up half of itself from its head, but no more than a batch. */
@@ -86,11 +84,12 @@ static void make_room(struct aqm *q)
     struct queue *longest = &s->queues[0];
     int64_t half;
 
-    for (size_t i = 1; i < QUEUES; i++) {
+    for (size_t i = 1; i < FQ_CODEL_QUEUES; i++) {
         longest = s->queues[i].fifo.bytes > longest->fifo.bytes ? &s->queues[i] : longest;
     }
     half = longest->fifo.bytes / 2;
-    for (int i = 0; i < BATCH_PACKETS && longest->fifo.head && longest->fifo.bytes > half; i++) {
+    for (int i = 0; i < FQ_CODEL_BATCH_PACKETS && longest->fifo.head && longest->fifo.bytes > half;
+         i++) {
         aqm_drop(q, aqm_fifo_take(&longest->fifo), AQM_DROP_OVERFLOW);
     }
 }
@@ -104,7 +103,7 @@ static void enqueue(struct aqm *q, struct aqm_packet *p, ns_t now)
     aqm_fifo_put(&f->fifo, p);
     if (!f->listed) {
         f->listed = true;
-        f->deficit = QUANTUM;
+        f->deficit = FQ_CODEL_QUANTUM;
         append(&s->fresh, f);
     }
     /* the head is no longer the discipline's to drop: alone it may be above a limit made smaller */
@@ -123,7 +122,7 @@ static struct aqm_packet *dequeue(struct aqm *q, ns_t now)
         struct aqm_packet *p;
 
         if (f->deficit <= 0) {
-            f->deficit += QUANTUM;
+            f->deficit += FQ_CODEL_QUANTUM;
             pop(l);
             append(&s->old, f);
             continue;

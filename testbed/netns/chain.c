@@ -29,7 +29,7 @@ struct chain {
     struct topology topo;
     struct node nodes[TOPOLOGY_NODES];
     int ifindex[TOPOLOGY_IFACES_MAX];
-    bool impaired; /* netem does more than delay */
+    bool impaired; /* netem does more than delay, queues have their disciplines */
 };
 
 /* Runs inside a namespace just made. */
@@ -111,6 +111,23 @@ static int set_netem(const struct chain *c, const struct iface *f, const struct 
     return rc ? rc : qdisc_set_netem(f->nl, f->ifindex, &netem, m);
 }
 
+/* What disciplines the queue of a link's shaper now. */
+static struct shape_aqm discipline(const struct chain *c, size_t link)
+{
+    struct shape_aqm aqm = c->topo.aqm[link];
+
+    aqm.limit_packets = shape_aqm_packets(c->topo.tbf[link].limit_bytes);
+    return c->impaired ? aqm : (struct shape_aqm){.kind = AQM_DROP_TAIL};
+}
+
+static int set_tbf(const struct chain *c, const struct iface *f, const struct topology_iface *t,
+                   struct message *m)
+{
+    const struct shape_aqm aqm = discipline(c, t->link);
+
+    return qdisc_set_tbf(f->nl, f->ifindex, &c->topo.tbf[t->link], &aqm, m);
+}
+
 static int configure(struct chain *c, size_t i, struct message *m)
 {
     const struct topology_iface *t = &c->topo.ifaces[i];
@@ -118,7 +135,7 @@ static int configure(struct chain *c, size_t i, struct message *m)
     int rc = iface_prepare(&f, topology_forwards(&c->topo, t->node), m);
 
     if (!rc && t->tbf) {
-        rc = qdisc_set_tbf(f.nl, f.ifindex, &c->topo.tbf[t->link], m);
+        rc = set_tbf(c, &f, t, m);
     }
     if (!rc && t->netem) {
         rc = set_netem(c, &f, t, m);
@@ -277,11 +294,13 @@ static const struct topology_iface *iface_of(const struct chain *c, enum topolog
     return NULL;
 }
 
-/* Whether this is the tbf that shapes what a router sends, not one that somebody has put elsewhere.
- */
-static bool is_shaper(const struct topology_iface *i, const struct qdisc *q)
+/* Whether this is the tbf that shapes what a router sends, or the discipline of its queue, not one
+ * that somebody has put elsewhere. */
+static bool is_shaper(const struct chain *c, const struct topology_iface *i, const struct qdisc *q)
 {
-    return i && i->tbf && !strcmp(q->kind, "tbf");
+    const char *aqm = i && i->tbf ? shape_aqm_name(c->topo.aqm[i->link].kind) : NULL;
+
+    return i && i->tbf && (!strcmp(q->kind, "tbf") || (aqm && !strcmp(q->kind, aqm)));
 }
 
 /* The interface that shapes a link, or delays it; -1: none does. */
@@ -314,6 +333,20 @@ static int find_kind(struct chain *c, int iface, const char *kind, struct qdisc 
     return n < 0 ? n : 0;
 }
 
+static int aqm_counters(struct chain *c, size_t link, struct chain_link *out, struct message *m)
+{
+    const char *kind = shape_aqm_name(discipline(c, link).kind);
+    struct qdisc aqm;
+    int rc = kind ? find_kind(c, find_iface(c, link, false), kind, &aqm, m) : 0;
+
+    if (kind && !rc) {
+        out->overflow_drops = aqm.overflow_drops;
+        out->early_drops = out->drops - aqm.overflow_drops; /* it does not count all its own */
+        out->marks = aqm.marks;
+    }
+    return rc;
+}
+
 int chain_link_counters(struct chain *c, size_t link, struct chain_link *out, struct message *m)
 {
     struct qdisc tbf, netem;
@@ -332,7 +365,7 @@ int chain_link_counters(struct chain *c, size_t link, struct chain_link *out, st
         .delayed_packets = netem.sent_packets,
         .delayed_bytes = netem.sent_bytes,
     };
-    return 0;
+    return aqm_counters(c, link, out, m);
 }
 
 int chain_shaper(struct chain *c, size_t link, uint64_t *out_bytes, int64_t *backlog_bytes,
@@ -368,7 +401,7 @@ static void count_drops(const struct chain *c, enum topology_node node, const st
     const struct topology_iface *i = iface_of(c, node, q);
     uint64_t asked, unexpected = q->drops;
 
-    if (is_shaper(i, q)) {
+    if (is_shaper(c, i, q)) {
         return;
     }
     if (i && i->netem && !strcmp(q->kind, "netem")) {
@@ -436,18 +469,26 @@ static int check_iface(struct chain *c, size_t i, struct message *m)
 
         return rc ? rc : qdisc_check_netem(f.nl, f.ifindex, &netem, m);
     }
-    return t->tbf ? qdisc_check_tbf(f.nl, f.ifindex, &c->topo.tbf[t->link], m)
-                  : check_plain(c, i, m);
+    if (t->tbf) {
+        const struct shape_aqm aqm = discipline(c, t->link);
+
+        return qdisc_check_tbf(f.nl, f.ifindex, &c->topo.tbf[t->link], &aqm, m);
+    }
+    return check_plain(c, i, m);
 }
 
 int chain_impair(struct chain *c, struct message *m)
 {
     c->impaired = true;
     for (size_t i = 0; i < c->topo.iface_count; i++) {
+        const struct topology_iface *t = &c->topo.ifaces[i];
         struct iface f = at(c, i);
+        bool aqm = t->tbf && discipline(c, t->link).kind != AQM_DROP_TAIL;
+        int rc = aqm ? set_tbf(c, &f, t, m) : 0;
 
-        if (c->topo.ifaces[i].netem && set_netem(c, &f, &c->topo.ifaces[i], m)) {
-            return located(m, &c->topo.ifaces[i]);
+        rc = rc || !t->netem ? rc : set_netem(c, &f, t, m);
+        if (rc) {
+            return located(m, t);
         }
     }
     return 0;
@@ -473,15 +514,17 @@ int chain_changes(struct chain *c, struct chain_changes *out, struct message *m)
 
 int chain_reshape(struct chain *c, size_t link, const struct shape_tbf *tbf, struct message *m)
 {
+    const struct shape_tbf before = c->topo.tbf[link];
     int i = find_iface(c, link, false);
 
+    c->topo.tbf[link] = *tbf;
     if (i >= 0) {
         struct iface f = at(c, (size_t)i);
 
-        if (qdisc_set_tbf(f.nl, f.ifindex, tbf, m)) {
+        if (set_tbf(c, &f, &c->topo.ifaces[i], m)) {
+            c->topo.tbf[link] = before;
             return located(m, &c->topo.ifaces[i]);
         }
     }
-    c->topo.tbf[link] = *tbf;
     return 0;
 }

@@ -17,6 +17,9 @@ struct chain_link {
     uint64_t in_packets, out_packets, out_bytes, drops;
     uint32_t backlog_packets;
     uint64_t delayed_packets, delayed_bytes; /* out of netem behind it, without those it lost */
+    /* By the discipline of its queue; both kinds of drops are among drops. Packets above a limit
+     * made smaller count as early drops. */
+    uint64_t overflow_drops, early_drops, marks;
 };
 
 /* Packets lost elsewhere than at the shapers. All but asked should stay 0. */
@@ -38,8 +41,9 @@ struct chain_changes {
 /* Builds the topology; needs netns_acquire before. Returns 0, or ERR_OS / ERR_NOMEM with node,
  * interface and cause; then nothing is left. */
 int chain_up(struct chain **out, const struct topology *t, struct message *m);
-/* From now on netem does all that the topology asks of it; until then it only delays, so that the
- * link can be tried and measured. Does nothing without netem. Returns 0, or ERR_OS with the cause.
+/* From now on netem does all that the topology asks of it, and the queues, which should be empty,
+ * have their disciplines; until then there is only delay and tail drop, so that the link can be
+ * tried and measured. Does nothing where neither is asked for. Returns 0, or ERR_OS with the cause.
  */
 int chain_impair(struct chain *c, struct message *m);
 /* Closes the descriptors; the kernel removes the namespaces once nobody is inside. */
@@ -63,7 +67,8 @@ int chain_changes(struct chain *c, struct chain_changes *out, struct message *m)
 /* Gives TCP connections whose data a node sends the congestion control of that name, as the kernel
  * calls it, whoever opens them. Returns 0, or ERR_OS with the cause. */
 int chain_congestion(struct chain *c, enum topology_node node, const char *name, struct message *m);
-/* Changes rate and queue limit of one link's shaper in place. */
+/* Changes rate and queue limit of one link's shaper in place, and the limit of the discipline of
+ * its queue, if it has one. */
 int chain_reshape(struct chain *c, size_t link, const struct shape_tbf *tbf, struct message *m);
 
 #endif

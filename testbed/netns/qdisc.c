@@ -14,7 +14,9 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-#define ROOT_HANDLE 0x10000U /* 1: */
+#define ROOT_HANDLE 0x10000U  /* 1: */
+#define BELOW_HANDLE 0x20000U /* 2: */
+#define BELOW_PARENT 0x10001U /* 1:1, the only class of tbf */
 #define ROOM_OF_KIND 64
 #define ROOM_OF_TBF 256
 /* The kernel computes the bucket's time with a rounded factor. */
@@ -69,6 +71,9 @@ static void read_stats(struct qdisc *q, struct nlattr *stats)
         q->overlimits = queue.overlimits;
         q->backlog_bytes = queue.backlog;
         q->backlog_packets = queue.qlen;
+    }
+    if (at[TCA_STATS_APP]) {
+        qdisc_read_aqm(q, nla_data(at[TCA_STATS_APP]), (size_t)nla_len(at[TCA_STATS_APP]));
     }
 }
 
@@ -135,34 +140,56 @@ int qdisc_list(struct nl_sock *sk, struct qdisc *out, size_t max)
     return (int)d.len;
 }
 
-/* What is on the interface now must be this one qdisc and nothing below it. */
-static int read_root(struct nl_sock *sk, int ifindex, const char *kind, struct qdisc_dumped *out,
-                     struct message *m)
+/* Returns 0; ERR_CONFIG with what differs; or ERR_OS with the reason. */
+static int read_tree(struct nl_sock *sk, int ifindex, const char *root, const char *below,
+                     struct qdisc_dumped got[QDISC_PLACES], struct message *m)
 {
     struct qdisc_dumped list[16];
     struct dump d = {.list = list, .max = sizeof list / sizeof list[0]};
-    const char *root = NULL, *child = NULL;
+    const char *child = NULL;
     struct utsname u = {.release = ""};
     int rc = run_dump(sk, &d);
 
     if (rc < 0) {
-        return message_set(m, ERR_OS, "cannot read %s back: %s", kind, nl_geterror(rc));
+        return message_set(m, ERR_OS, "cannot read %s back: %s", root, nl_geterror(rc));
     }
+    memset(got, 0, QDISC_PLACES * sizeof *got);
     for (size_t i = 0; i < d.len; i++) {
         if (list[i].q.ifindex == ifindex && list[i].q.parent == TC_H_ROOT) {
-            *out = list[i];
-            root = list[i].q.kind;
+            got[QDISC_ROOT] = list[i];
         } else if (list[i].q.ifindex == ifindex) {
-            child = list[i].q.kind;
+            got[QDISC_BELOW] = list[i];
+            child = got[QDISC_BELOW].q.kind;
         }
     }
-    if (!root || strcmp(root, kind)) {
-        errno = ENOENT;
-        return message_set(m, ERR_OS, "%s was accepted but is not there", kind);
+    if (strcmp(got[QDISC_ROOT].q.kind, root) != 0) {
+        return message_set(m, ERR_CONFIG, "%s is gone", root);
     }
     (void)uname(&u);
+    rc = shape_tree(root, child, u.release, u.version, m);
+    if (!rc && below && (!child || strcmp(child, below) != 0)) {
+        return message_set(m, ERR_CONFIG, "%s is gone from below %s", below, root);
+    }
+    return !rc && child && !below
+               ? message_set(m, ERR_CONFIG, "%s below %s, where no queue was", child, root)
+               : rc;
+}
+
+int qdisc_find(struct nl_sock *sk, int ifindex, const char *root, const char *below,
+               struct qdisc_dumped got[QDISC_PLACES], struct message *m)
+{
+    int rc = read_tree(sk, ifindex, root, below, got, m);
+
+    return rc == ERR_CONFIG ? 1 : rc;
+}
+
+int qdisc_confirm(struct nl_sock *sk, int ifindex, const char *root, const char *below,
+                  struct qdisc_dumped got[QDISC_PLACES], struct message *m)
+{
+    int rc = read_tree(sk, ifindex, root, below, got, m);
+
     errno = EBUSY;
-    return shape_tree(root, child, u.release, u.version, m) ? ERR_OS : 0;
+    return rc ? ERR_OS : 0;
 }
 
 static int differs(struct message *m, const char *field, uint64_t want, uint64_t got)
@@ -180,12 +207,12 @@ int qdisc_same(struct message *m, const char *field, uint64_t want, uint64_t got
     return off > tolerance ? differs(m, field, want, got) : 0;
 }
 
-struct nl_msg *qdisc_message(int ifindex, const char *kind, size_t room)
+struct nl_msg *qdisc_message(int ifindex, enum qdisc_place place, const char *kind, size_t room)
 {
     struct tcmsg tc = {.tcm_family = AF_UNSPEC,
                        .tcm_ifindex = ifindex,
-                       .tcm_handle = ROOT_HANDLE,
-                       .tcm_parent = TC_H_ROOT};
+                       .tcm_handle = place == QDISC_ROOT ? ROOT_HANDLE : BELOW_HANDLE,
+                       .tcm_parent = place == QDISC_ROOT ? TC_H_ROOT : BELOW_PARENT};
     struct nl_msg *msg = nlmsg_alloc_size(NLMSG_HDRLEN + sizeof tc + ROOM_OF_KIND + room);
 
     if (msg &&
@@ -198,14 +225,13 @@ struct nl_msg *qdisc_message(int ifindex, const char *kind, size_t room)
     return msg;
 }
 
-int qdisc_apply(struct nl_sock *sk, const char *kind, int ifindex, struct nl_msg *msg, int rc,
-                struct qdisc_dumped *got, struct message *m)
+int qdisc_send(struct nl_sock *sk, const char *kind, struct nl_msg *msg, int rc, struct message *m)
 {
     rc = msg ? rc : -NLE_NOMEM;
     rc = rc ? rc : nl_send_auto(sk, msg);
     nlmsg_free(msg);
     rc = rc < 0 ? rc : nl_wait_for_ack(sk);
-    return rc ? refused(m, kind, rc) : read_root(sk, ifindex, kind, got, m);
+    return rc ? refused(m, kind, rc) : 0;
 }
 
 static int put_tbf(struct nl_msg *msg, const struct shape_tbf *want)
@@ -257,31 +283,37 @@ static int compare_tbf(const struct qdisc_dumped *d, const struct shape_tbf *wan
     return 0;
 }
 
-int qdisc_set_tbf(struct nl_sock *sk, int ifindex, const struct shape_tbf *want, struct message *m)
+/* NULL: none. */
+static const char *below_of(const struct shape_aqm *aqm)
 {
-    struct nl_msg *msg = qdisc_message(ifindex, "tbf", ROOM_OF_TBF);
-    struct qdisc_dumped got;
-    int rc = qdisc_apply(sk, "tbf", ifindex, msg, msg ? put_tbf(msg, want) : 0, &got, m);
-
-    return rc ? rc : compare_tbf(&got, want, m);
+    return aqm ? shape_aqm_name(aqm->kind) : NULL;
 }
 
-int qdisc_find(struct nl_sock *sk, const char *kind, int ifindex, struct qdisc_dumped *got,
-               struct message *m)
+static int compare(const struct qdisc_dumped got[QDISC_PLACES], const struct shape_tbf *want,
+                   const struct shape_aqm *aqm, struct message *m)
 {
-    int rc = read_root(sk, ifindex, kind, got, m);
+    int rc = compare_tbf(&got[QDISC_ROOT], want, m);
 
-    if (rc && errno == ENOENT) {
-        message_set(m, 0, "%s is gone", kind);
-    }
-    return rc && (errno == ENOENT || errno == EBUSY) ? 1 : rc;
+    return rc || !below_of(aqm) ? rc : qdisc_compare_aqm(&got[QDISC_BELOW], aqm, m);
+}
+
+int qdisc_set_tbf(struct nl_sock *sk, int ifindex, const struct shape_tbf *want,
+                  const struct shape_aqm *aqm, struct message *m)
+{
+    struct nl_msg *msg = qdisc_message(ifindex, QDISC_ROOT, "tbf", ROOM_OF_TBF);
+    struct qdisc_dumped got[QDISC_PLACES];
+    int rc = qdisc_send(sk, "tbf", msg, msg ? put_tbf(msg, want) : 0, m);
+
+    rc = rc || !below_of(aqm) ? rc : qdisc_send_aqm(sk, ifindex, aqm, m);
+    rc = rc ? rc : qdisc_confirm(sk, ifindex, "tbf", below_of(aqm), got, m);
+    return rc ? rc : compare(got, want, aqm, m);
 }
 
 int qdisc_check_tbf(struct nl_sock *sk, int ifindex, const struct shape_tbf *want,
-                    struct message *m)
+                    const struct shape_aqm *aqm, struct message *m)
 {
-    struct qdisc_dumped got;
-    int rc = qdisc_find(sk, "tbf", ifindex, &got, m);
+    struct qdisc_dumped got[QDISC_PLACES];
+    int rc = qdisc_find(sk, ifindex, "tbf", below_of(aqm), got, m);
 
-    return rc ? rc : compare_tbf(&got, want, m) != 0;
+    return rc ? rc : compare(got, want, aqm, m) != 0;
 }

@@ -194,18 +194,19 @@ static int compare_netem(const struct qdisc_dumped *d, const struct shape_netem 
 int qdisc_set_netem(struct nl_sock *sk, int ifindex, const struct shape_netem *want,
                     struct message *m)
 {
-    struct nl_msg *msg = qdisc_message(ifindex, "netem", MESSAGE_ROOM);
-    struct qdisc_dumped got;
-    int rc = qdisc_apply(sk, "netem", ifindex, msg, msg ? put_netem(msg, want) : 0, &got, m);
+    struct nl_msg *msg = qdisc_message(ifindex, QDISC_ROOT, "netem", MESSAGE_ROOM);
+    struct qdisc_dumped got[QDISC_PLACES];
+    int rc = qdisc_send(sk, "netem", msg, msg ? put_netem(msg, want) : 0, m);
 
-    return rc ? rc : compare_netem(&got, want, m);
+    rc = rc ? rc : qdisc_confirm(sk, ifindex, "netem", NULL, got, m);
+    return rc ? rc : compare_netem(&got[QDISC_ROOT], want, m);
 }
 
 int qdisc_check_netem(struct nl_sock *sk, int ifindex, const struct shape_netem *want,
                       struct message *m)
 {
-    struct qdisc_dumped got;
-    int rc = qdisc_find(sk, "netem", ifindex, &got, m);
+    struct qdisc_dumped got[QDISC_PLACES];
+    int rc = qdisc_find(sk, ifindex, "netem", NULL, got, m);
 
-    return rc ? rc : compare_netem(&got, want, m) != 0;
+    return rc ? rc : compare_netem(&got[QDISC_ROOT], want, m) != 0;
 }

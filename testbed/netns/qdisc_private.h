@@ -18,19 +18,33 @@ struct qdisc_dumped {
     size_t options_len; /* of the kernel's; more than QDISC_OPTIONS_MAX: cut off */
 };
 
-/* A message that makes kind the root of an interface or changes it in place, up to its options;
- * room is for these. NULL: out of memory. */
-struct nl_msg *qdisc_message(int ifindex, const char *kind, size_t room);
-/* Sends msg and frees it, or with a failing rc or no msg only frees it; then reads back what is on
- * the interface now, which must be this kind alone. Returns 0, or ERR_OS with the reason. */
-int qdisc_apply(struct nl_sock *sk, const char *kind, int ifindex, struct nl_msg *msg, int rc,
-                struct qdisc_dumped *got, struct message *m);
-/* Reads back what is on the interface. Returns 0; 1 with what differs when it is not this kind
- * alone; or ERR_OS with the reason. */
-int qdisc_find(struct nl_sock *sk, const char *kind, int ifindex, struct qdisc_dumped *got,
-               struct message *m);
+/* Where one is: the root of an interface, or below it. */
+enum qdisc_place { QDISC_ROOT, QDISC_BELOW, QDISC_PLACES };
+
+/* A message that makes kind what is at a place of an interface or changes it in place, up to its
+ * options; room is for these. NULL: out of memory. */
+struct nl_msg *qdisc_message(int ifindex, enum qdisc_place place, const char *kind, size_t room);
+/* Sends msg and frees it, or with a failing rc or no msg only frees it. Returns 0, or ERR_OS with
+ * the reason. */
+int qdisc_send(struct nl_sock *sk, const char *kind, struct nl_msg *msg, int rc, struct message *m);
+/* Reads back what is on the interface now, which must be root, and below it what is named (NULL:
+ * nothing), alone. Returns 0; 1 with what differs; or ERR_OS with the reason. */
+int qdisc_find(struct nl_sock *sk, int ifindex, const char *root, const char *below,
+               struct qdisc_dumped got[QDISC_PLACES], struct message *m);
+/* The same behind qdisc_send, where what differs is ERR_OS, too. */
+int qdisc_confirm(struct nl_sock *sk, int ifindex, const char *root, const char *below,
+                  struct qdisc_dumped got[QDISC_PLACES], struct message *m);
 /* Fails, and names the field, unless |got - want| <= tolerance. */
 int qdisc_same(struct message *m, const char *field, uint64_t want, uint64_t got,
                uint64_t tolerance);
+
+/* qdisc_aqm.c: disciplines of the queue below tbf. */
+int qdisc_send_aqm(struct nl_sock *sk, int ifindex, const struct shape_aqm *want,
+                   struct message *m);
+/* Returns 0, or ERR_OS with the field that differs. */
+int qdisc_compare_aqm(const struct qdisc_dumped *d, const struct shape_aqm *want,
+                      struct message *m);
+/* What such a kind counts, if q is of one: from its own statistics, of so many bytes. */
+void qdisc_read_aqm(struct qdisc *q, const void *stats, size_t len);
 
 #endif

@@ -15,6 +15,21 @@
 
 _Static_assert(SCENARIO_SEGMENT_COUNT_MAX == TOPOLOGY_SEGMENTS_MAX, "all bottlenecks fit");
 
+/* What the kernel's shapers have below them. */
+static int discipline(struct netns_run *r)
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < topology_link_count(&r->topo) && !rc; i++) {
+        const struct aqm_config cfg =
+            run_path_aqm(&r->run->scenario, (enum topology_direction)(i % TOPOLOGY_DIRECTIONS),
+                         (int)(i / TOPOLOGY_DIRECTIONS));
+
+        rc = shape_aqm(&r->topo.aqm[i], &cfg, r->topo.paths[i].queue_bytes, r->m);
+    }
+    return rc;
+}
+
 static int lay_out(struct netns_run *r)
 {
     const struct scenario *s = &r->run->scenario;
@@ -44,7 +59,7 @@ static int lay_out(struct netns_run *r)
     if (netns_queue_wanted(r)) {
         topology_wire_shapes(&r->topo);
     }
-    return rc;
+    return rc || r->topo.kind == TOPOLOGY_WIRE ? rc : discipline(r);
 }
 
 static int build_chain(struct netns_run *r)

@@ -67,11 +67,29 @@ int netns_queue_start(struct netns_run *r)
     return rc;
 }
 
+/* The kernel does not tell how long packets waited. */
+static void record_kernel(const struct netns_run *r, const struct record_sink *sink, ns_t time)
+{
+    for (size_t i = 0; i < topology_link_count(&r->topo); i++) {
+        const struct chain_link *begin = &r->base[i], *end = &r->links[i];
+
+        record_put_named(sink, RECORD_QUEUE, topology_link_name(i), time,
+                         (int64_t)(end->out_packets - begin->out_packets),
+                         (int64_t)(end->overflow_drops - begin->overflow_drops),
+                         (int64_t)(end->early_drops - begin->early_drops),
+                         (int64_t)(end->marks - begin->marks), RECORD_NONE, RECORD_NONE,
+                         RECORD_NONE, RECORD_NONE);
+    }
+}
+
 void netns_queue_record(const struct netns_run *r, const struct record_sink *sink, ns_t time)
 {
     enum aqm_kind kind = (enum aqm_kind)r->run->scenario.path_aqm;
     struct run_rates rates;
 
+    if (kind != AQM_DROP_TAIL && !netns_queue_wanted(r)) {
+        record_kernel(r, sink, time);
+    }
     if (!netns_queue_wanted(r)) {
         return;
     }

@@ -19,7 +19,8 @@ void netns_queue_shape(struct netns_queue *q, const struct netns_run *r, size_t 
                        struct shaped_config shape[WIRE_DIRECTIONS]);
 /* Tells the wires of the run when the run began. Returns 0 or ERR_OS with r->m set. */
 int netns_queue_start(struct netns_run *r);
-/* Records what the disciplines did and when the rate changed, if wanted. */
+/* Records what the disciplines did, the wire's or the kernel's; and when the wire's rate changed.
+ */
 void netns_queue_record(const struct netns_run *r, const struct record_sink *sink, ns_t time);
 
 #endif

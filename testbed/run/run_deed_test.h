@@ -75,7 +75,7 @@ static inline void run_deed_run(const char *text, struct run_deed *d, struct run
 
     run_deed_need_namespaces();
     assert_int_equal(plan_parse(&p, "deed", text, strlen(text), &options, stderr), 0);
-    if (run_real_kernel(p, &m)) {
+    if (run_real_kernel(p, RUN_LINK_WIRE, &m)) {
         print_message("%s\n", m.text);
         plan_free(p);
         skip();

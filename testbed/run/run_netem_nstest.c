@@ -5,6 +5,7 @@
 #include "testbed/run/run_process_test.h"
 
 #include "agents/record/reason.h"
+#include "testbed/run/csv_look.h"
 #include "testbed/run/run.h"
 
 #include <math.h>
@@ -197,12 +198,138 @@ static void test_loss_and_a_longer_way_back(void **state)
     assert_true(metric("loss", "media_owd_ms_p50", "whole") >= 10);
 }
 
+/* ---- queue disciplines of the kernel ---- */
+
+/* A value of a record file's last row with that name (NULL: of any). */
+static int64_t recorded(const char *name, const char *file, const char *row, const char *column)
+{
+    const struct csv_query q = {.where = row ? "name" : NULL, .text = row, .want = column};
+    char path[RUN_PROCESS_PATH_MAX];
+    int64_t value = -1;
+
+    snprintf(path, sizeof path, "%s/%s/all-1/%s", out, name, file);
+    if (!csv_look(path, &q, &value)) {
+        fail_msg("no row %s in %s", row ? row : "at all", path);
+    }
+    return value;
+}
+
+/* What the discipline did is told, and adds up with what the link says; the kernel tells no waits.
+ * Returns how many packets it marked. */
+static int64_t check_discipline(const char *name, const char *kind)
+{
+    json_t *manifest = load(name, "manifest.json");
+    json_t *aqm = json_object_get(json_object_get(manifest, "path"), "aqm");
+    int64_t packets = recorded(name, "testbed.queue.csv", "forward", "packets");
+    int64_t overflow = recorded(name, "testbed.queue.csv", "forward", "overflow_drops");
+    int64_t early = recorded(name, "testbed.queue.csv", "forward", "early_drops");
+    int64_t marks = recorded(name, "testbed.queue.csv", "forward", "marks");
+
+    assert_string_equal(json_string_value(json_object_get(aqm, "kind")), kind);
+    json_decref(manifest);
+    print_message("%s: %d packets, %d marked, %d and %d dropped\n", kind, (int)packets, (int)marks,
+                  (int)early, (int)overflow);
+    assert_int_equal(recorded(name, "testbed.link.csv", "forward", "queue_drops"),
+                     overflow + early);
+    assert_int_equal(recorded(name, "testbed.link.csv", "forward", "in_packets"),
+                     packets + overflow + early);
+    assert_int_equal(recorded(name, "testbed.queue.csv", "forward", "wait_p50_ns"), -1);
+    assert_true(marks > 0);
+    return marks;
+}
+
+/* UDP that heeds nothing overfills the queue: the call's packets, which tell that they know ECN,
+ * are marked there, and its sender hears of it. */
+static void check_ecn(const char *name, const char *stack)
+{
+    char set[40];
+    int64_t marks, received, reported;
+
+    snprintf(set, sizeof set, "stack=%s", stack);
+    run(name, "netem",
+        (const char *[]){"--set",
+                         set,
+                         "--set",
+                         "data.size=none",
+                         "--set",
+                         "path.rate=3mbit",
+                         "--set",
+                         "path.aqm=codel",
+                         "--set",
+                         "path.ecn=on",
+                         "--set",
+                         "ecn=classic",
+                         "--set",
+                         "udp.rate=[[0s, 0bit], [1s, 3500kbit], [3s, 0bit]]",
+                         "--set",
+                         "duration=4s",
+                         "--set",
+                         "media.start-rate=1mbit",
+                         "--no-certificate",
+                         NULL});
+    marks = check_discipline(name, "codel");
+    received = recorded(name, "receiver.counter.csv", "ecn-received-ce", "value");
+    reported = recorded(name, "sender.counter.csv", "ecn-marks-reported", "value");
+    print_message("%s: %d marks came, %d were reported\n", stack, (int)received, (int)reported);
+    assert_true(received > 0 && received <= marks);
+    assert_true(reported > 0 && reported <= received);
+    assert_true(recorded(name, "receiver.counter.csv", "ecn-received-ect0", "value") > 0);
+    assert_true(recorded(name, "testbed.queue.csv", "forward", "early_drops") > 0); /* of UDP */
+}
+
+static void test_codel_marks_quic(void **state)
+{
+    (void)state;
+    check_ecn("codel-quic", "quic");
+}
+
+static void test_codel_marks_webrtc(void **state)
+{
+    (void)state;
+    check_ecn("codel-webrtc", "webrtc");
+}
+
+/* A file that fills its queue, and a step of the rate while it does: the discipline is still there
+ * afterwards, else the run were invalid, and so is what waited. */
+static void check_file(const char *kind)
+{
+    char set[40];
+
+    snprintf(set, sizeof set, "path.aqm=%s", kind);
+    run(kind, "netem",
+        (const char *[]){"--set", "stack=quic", "--set", "preset=cubic", "--set", "ecn=classic",
+                         "--set", set, "--set", "path.ecn=on", "--set",
+                         "path.rate=[[0s, 5mbit], [2s, 3mbit]]", "--no-certificate", NULL});
+    (void)check_discipline(kind, kind);
+    assert_int_equal(recorded(kind, "testbed.capacity.csv", NULL, "rate_bps"), 3000000);
+    assert_int_equal(recorded(kind, "testbed.capacity.csv", NULL, "queue_bytes"), 112500);
+    assert_true(metric(kind, "bottleneck_mark_ratio", "whole") > 0);
+    assert_true(metric(kind, "media_owd_ms_p50", "whole") >= 10);
+    assert_true(metric(kind, "file_time_s", "whole") > 1e6 * 8 / 5e6);
+}
+
+static void test_a_file_through_fq_codel(void **state)
+{
+    (void)state;
+    check_file("fq-codel");
+}
+
+static void test_a_file_through_pie(void **state)
+{
+    (void)state;
+    check_file("pie");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_auto_takes_netem),
         cmocka_unit_test(test_webrtc),
         cmocka_unit_test(test_loss_and_a_longer_way_back),
+        cmocka_unit_test(test_codel_marks_quic),
+        cmocka_unit_test(test_codel_marks_webrtc),
+        cmocka_unit_test(test_a_file_through_fq_codel),
+        cmocka_unit_test(test_a_file_through_pie),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -90,15 +90,10 @@ bool run_path_is_impaired(const struct scenario *s)
 
 int run_path_netem(const struct scenario *s, struct message *m)
 {
-    int rc = 0;
+    const struct aqm_config cfg = run_path_aqm(s, TOPOLOGY_FORWARD, 0); /* of all alike */
+    struct shape_aqm aqm;
+    int rc = shape_aqm(&aqm, &cfg, scenario_queue_bytes(s), m);
 
-    if (s->path_aqm != SCENARIO_AQM_DROP_TAIL) {
-        return message_set(
-            m, ERR_CONFIG,
-            "path.aqm %s: netem's delay lies behind the kernel's tbf alone; allowed: "
-            "--link wire or sim",
-            aqm_kind_name((enum aqm_kind)s->path_aqm));
-    }
     for (enum topology_direction d = 0; d < TOPOLOGY_DIRECTIONS && !rc; d++) {
         struct impair_config c = run_path_impair(s, d);
         struct shape_netem netem;

@@ -19,8 +19,8 @@ struct impair_config run_path_impair(const struct scenario *s, enum topology_dir
 struct aqm_config run_path_aqm(const struct scenario *s, enum topology_direction d, int bottleneck);
 /* Whether anything but one constant delay both ways is asked for. */
 bool run_path_is_impaired(const struct scenario *s);
-/* Whether netem can do what is asked of both directions. Returns 0, or ERR_CONFIG with what it
- * cannot and what can. */
+/* Whether netem, and tbf before it, can do what is asked of both directions. Returns 0, or
+ * ERR_CONFIG with what it cannot and what can. */
 int run_path_netem(const struct scenario *s, struct message *m);
 /* The largest delay of either direction, without any queue. */
 ns_t run_path_delay_max(const struct scenario *s);

@@ -87,9 +87,11 @@ static void test_disciplines(void **state)
     assert_int_not_equal(forward.seed, other.seed);
     other = run_path_aqm(&s, TOPOLOGY_FORWARD, 1);
     assert_int_not_equal(forward.seed, other.seed);
+    assert_int_equal(run_path_netem(&s, &m), 0);
+    s.path_aqm = SCENARIO_AQM_DUALPI2;
     assert_int_equal(run_path_netem(&s, &m), ERR_CONFIG);
-    assert_non_null(strstr(m.text, "path.aqm fq-codel"));
-    assert_non_null(strstr(m.text, "allowed: --link wire or sim"));
+    assert_non_null(strstr(m.text, "path.aqm dualpi2"));
+    assert_non_null(strstr(m.text, "--link wire or sim"));
 }
 
 int main(void)

@@ -23,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define RUN_PROCESS_ARGS_MAX 24
+#define RUN_PROCESS_ARGS_MAX 32
 #define RUN_PROCESS_PATH_MAX 4096
 
 /* Network namespaces by their names, "net:[4026531840]". */

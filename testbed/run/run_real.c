@@ -3,6 +3,7 @@
 
 #include "agents/base/err.h"
 #include "testbed/netns/netns.h"
+#include "testbed/netns/qdisc.h"
 #include "testbed/run/origin.h"
 #include "testbed/run/service.h"
 #include "testbed/scenario/scenario_flows.h"
@@ -57,34 +58,40 @@ int run_real_can(const struct scenario *s, enum run_link link, struct message *m
 
 /* ---- what the kernel has ---- */
 
-/* Which of enum scenario_control. */
-struct controls {
-    bool wanted[SCENARIO_CONTROL_BBR + 1];
+/* What of the kernel's runs want: which of enum scenario_control, which of enum aqm_kind. */
+struct wanted {
+    bool controls[SCENARIO_CONTROL_BBR + 1], disciplines[AQM_KINDS];
     struct message m;
 };
 
-static void note(struct controls *c, const struct scenario *s)
+static void note(struct wanted *c, const struct scenario *s, enum run_link link)
 {
+    c->disciplines[s->path_aqm] |= link == RUN_LINK_NETEM && s->path_aqm != SCENARIO_AQM_DROP_TAIL;
     for (size_t i = 0; i < SCENARIO_TCP_MAX; i++) {
-        c->wanted[s->tcp[i].control] = true;
+        c->controls[s->tcp[i].control] = true;
     }
     if (s->short_tcp.flows > 0) {
-        c->wanted[s->short_tcp.control] = true;
+        c->controls[s->short_tcp.control] = true;
     }
     if (s->stack == AGENT_STACK_PLAY_HTTP) { /* the server's */
-        c->wanted[SCENARIO_CONTROL_RENO] |= s->preset == AGENT_PRESET_RENO;
-        c->wanted[SCENARIO_CONTROL_CUBIC] |= s->preset == AGENT_PRESET_CUBIC;
-        c->wanted[SCENARIO_CONTROL_BBR] |= s->preset == AGENT_PRESET_BBR;
+        c->controls[SCENARIO_CONTROL_RENO] |= s->preset == AGENT_PRESET_RENO;
+        c->controls[SCENARIO_CONTROL_CUBIC] |= s->preset == AGENT_PRESET_CUBIC;
+        c->controls[SCENARIO_CONTROL_BBR] |= s->preset == AGENT_PRESET_BBR;
     }
-    c->wanted[SCENARIO_CONTROL_NONE] = false;
+    c->controls[SCENARIO_CONTROL_NONE] = false;
 }
 
 static int try_all(void *arg)
 {
-    struct controls *c = arg;
+    struct wanted *c = arg;
 
     for (int i = 0; i <= SCENARIO_CONTROL_BBR; i++) {
-        if (c->wanted[i] && tcp_sock_try(scenario_control_name(i), &c->m)) {
+        if (c->controls[i] && tcp_sock_try(scenario_control_name(i), &c->m)) {
+            return ERR_OS;
+        }
+    }
+    for (enum aqm_kind k = 0; k < AQM_KINDS; k++) {
+        if (c->disciplines[k] && qdisc_try_aqm(k, &c->m)) {
             return ERR_OS;
         }
     }
@@ -94,7 +101,7 @@ static int try_all(void *arg)
 /* As in a run: in a namespace of ours, in which we may take what others may not. */
 static int serve(int fd, void *arg)
 {
-    struct controls *c = arg;
+    struct wanted *c = arg;
     int rc = netns_acquire(&c->m), ns;
 
     if (!rc) {
@@ -121,9 +128,9 @@ int run_real_programs(const struct plan *plan, struct message *m)
     return 0;
 }
 
-int run_real_kernel(const struct plan *plan, struct message *m)
+int run_real_kernel(const struct plan *plan, enum run_link link, struct message *m)
 {
-    struct controls c = {0};
+    struct wanted c = {0};
     struct service_options o = {
         .child = {.name = "the probe", .ns_fd = -1}, .serve = serve, .arg = &c};
     struct service s = SERVICE_NONE;
@@ -131,10 +138,13 @@ int run_real_kernel(const struct plan *plan, struct message *m)
     int rc;
 
     for (size_t i = 0; i < plan->run_count; i++) {
-        note(&c, &plan->runs[i].scenario);
+        note(&c, &plan->runs[i].scenario, link);
     }
     for (int i = 0; i <= SCENARIO_CONTROL_BBR; i++) {
-        any |= c.wanted[i];
+        any |= c.controls[i];
+    }
+    for (int i = 0; i < AQM_KINDS; i++) {
+        any |= c.disciplines[i];
     }
     if (!any) {
         return 0;

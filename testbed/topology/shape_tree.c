@@ -2,6 +2,7 @@
 #include "testbed/topology/shape_tree.h"
 
 #include "agents/base/err.h"
+#include "testbed/topology/shape_aqm.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -31,12 +32,23 @@ bool shape_tree_locks_up(const char *release, const char *version)
     return major < 6 || (major == 6 && minor < 13);
 }
 
+/* A queue, and nothing else. */
+static bool is_discipline(const char *kind)
+{
+    for (enum aqm_kind k = 0; k < AQM_KINDS; k++) {
+        if (shape_aqm_name(k) && !strcmp(shape_aqm_name(k), kind)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 int shape_tree(const char *root, const char *child, const char *release, const char *version,
                struct message *m)
 {
-    bool netem = !strcmp(root, "netem");
+    bool netem = !strcmp(root, "netem"), tbf = !strcmp(root, "tbf");
 
-    if (!child && (netem || !strcmp(root, "tbf"))) {
+    if ((!child && (netem || tbf)) || (child && tbf && is_discipline(child))) {
         return 0;
     }
     if (child && netem && shape_tree_locks_up(release, version)) {
@@ -45,7 +57,7 @@ int shape_tree(const char *root, const char *child, const char *release, const c
                            "and delay belong on two interfaces",
                            child, release);
     }
-    if (child && (netem || !strcmp(root, "tbf"))) {
+    if (child && (netem || tbf)) {
         return message_set(m, ERR_CONFIG,
                            "%s below %s: the limit of a queue does not hold together with a delay; "
                            "queue and delay belong on two interfaces",

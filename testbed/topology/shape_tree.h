@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which queueing discipline may lie below which. Queue and delay are never one stage: what lies
- * below netem or below tbf voids what we say about the link, or stops the kernel. */
+ * below netem, or delays below tbf, voids what we say about the link, or stops the kernel. Below
+ * tbf there may be a queue of another discipline, which then has the limit. */
 #ifndef TESTBED_TOPOLOGY_SHAPE_TREE_H
 #define TESTBED_TOPOLOGY_SHAPE_TREE_H
 

@@ -12,6 +12,7 @@
 #include "agents/base/addr.h"
 #include "testbed/link/impair.h"
 #include "testbed/topology/shape.h"
+#include "testbed/topology/shape_aqm.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -86,6 +87,8 @@ struct topology {
      * wants more sets it afterwards. */
     struct impair_config impair[TOPOLOGY_LINKS_MAX];
     struct shape_tbf tbf[TOPOLOGY_LINKS_MAX];
+    /* What disciplines the queues of the shapers; topology_init leaves them tail drop. */
+    struct shape_aqm aqm[TOPOLOGY_LINKS_MAX];
 };
 
 /* The link of that direction of a bottleneck, counted from 0. */
