@@ -134,8 +134,8 @@ static void test_what_others_change_is_seen(void **state)
 
 /* ---- what they do ---- */
 
-/* Overload: some packets are marked, some dropped, all accounted for, and every mark is counted
- * that arrives. */
+/* Overload: packets are marked or dropped, all are accounted for, and every mark is counted that
+ * arrives. */
 static void marks_and_drops(enum aqm_kind kind)
 {
     static struct aqm_world_trial t;
@@ -157,7 +157,8 @@ static void marks_and_drops(enum aqm_kind kind)
     assert_int_equal(t.arrived, l.out_packets);
     assert_int_equal(l.early_drops + l.overflow_drops, l.drops);
     assert_int_equal(l.marks, t.marked);
-    assert_true(l.marks > 0);
+    /* pie's probability is soon beyond what ECN excuses */
+    assert_true(l.marks > 0 || kind == AQM_PIE);
     /* fq_codel has no reason to: the flow without ECN is within its fair share */
     assert_true(l.drops > 0 || kind == AQM_FQ_CODEL);
     assert_int_equal(losses.qdisc_drops + losses.iface_drops, 0);
