@@ -64,8 +64,8 @@ int packetizer_next(struct packetizer *p, const struct encoder_frame *f, int64_t
     int64_t count = packetizer_count(p, f), before;
     struct buf_writer w = buf_writer_init(out->data, sizeof out->data);
 
-    if (p->packet_bytes_max > sizeof out->data || count < 1 || count > UINT16_MAX || index < 0 ||
-        index >= count) {
+    if (p->packet_bytes_max > sizeof out->data || count < 1 || count > PACKETIZER_PACKETS_MAX ||
+        index < 0 || index >= count) {
         return ERR_SPACE;
     }
     before = bytes_before(f, index, count);
@@ -82,7 +82,7 @@ int packetizer_next(struct packetizer *p, const struct encoder_frame *f, int64_t
     buf_put_u32(&w, p->ssrc);
     buf_put_u32(&w, (uint32_t)f->number);
     buf_put_u16(&w, (uint16_t)index);
-    buf_put_u16(&w, (uint16_t)count);
+    buf_put_u16(&w, (uint16_t)(count | (f->key ? PACKETIZER_KEY_BIT : 0)));
     fill(w.pos, out->len - OVERHEAD_BYTES,
          p->seed + (uint64_t)out->seq * UINT64_C(0xda942042e4dd58b5));
     return 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Cuts encoder frames into RTP packets and fills their payload. Each payload begins with a
  * descriptor of PACKETIZER_DESCRIPTOR_BYTES: frame number (32 bits), index of the packet in the
- * frame (16), packets in the frame (16), big endian; the rest is pseudo-random bytes derived from
- * seed and sequence number. Descriptors come on top of the frame's bytes. */
+ * frame (16), packets in the frame (16, of which the highest bit says whether it is a key frame),
+ * big endian; the rest is pseudo-random bytes derived from seed and sequence number. Descriptors
+ * come on top of the frame's bytes. */
 #ifndef AGENTS_MEDIA_PACKETIZER_H
 #define AGENTS_MEDIA_PACKETIZER_H
 
@@ -12,6 +13,8 @@
 #include <stdint.h>
 
 #define PACKETIZER_DESCRIPTOR_BYTES 8
+#define PACKETIZER_KEY_BIT 0x8000     /* of the descriptor's count */
+#define PACKETIZER_PACKETS_MAX 0x7fff /* of a frame */
 #define PACKETIZER_CLOCK_HZ 90000
 #define PACKETIZER_PAYLOAD_TYPE 96
 
@@ -40,7 +43,8 @@ int64_t packetizer_count(const struct packetizer *p, const struct encoder_frame 
 /* RTP timestamp (extended) of a frame. */
 int64_t packetizer_timestamp(const struct packetizer *p, const struct encoder_frame *f);
 /* Writes packet index (0 .. count-1, in order) of frame f and advances the sequence number. Returns
- * 0 or ERR_SPACE (no such index, more than 65535 packets, or packet_bytes_max out of range). */
+ * 0 or ERR_SPACE (no such index, more than PACKETIZER_PACKETS_MAX packets, or packet_bytes_max out
+ * of range). */
 int packetizer_next(struct packetizer *p, const struct encoder_frame *f, int64_t index,
                     struct packetizer_packet *out);
 

@@ -33,7 +33,7 @@
 #define FREEZE_MARGIN (150 * NS_PER_MS)
 
 struct frame {
-    bool used, complete;
+    bool used, complete, key;
     uint16_t count; /* packets in the frame */
     uint32_t have;
     int64_t number, rtp_timestamp;
@@ -68,6 +68,7 @@ struct playout {
 struct packet {
     int64_t seq, timestamp, number;
     uint16_t index, count;
+    bool key;
     uint32_t ssrc;
     size_t len;
 };
@@ -295,6 +296,8 @@ static int parse(const struct playout *p, const uint8_t *data, size_t len, struc
     out->number = rtp_unwrap32(&numbers, buf_get_u32(&r));
     out->index = buf_get_u16(&r);
     out->count = buf_get_u16(&r);
+    out->key = out->count & PACKETIZER_KEY_BIT;
+    out->count = (uint16_t)(out->count & PACKETIZER_PACKETS_MAX);
     out->seq = rtp_unwrap16(&seqs, rtp.seq);
     out->timestamp = rtp_unwrap32(&timestamps, rtp.timestamp);
     out->ssrc = rtp.ssrc;
@@ -310,7 +313,7 @@ static int parse(const struct playout *p, const uint8_t *data, size_t len, struc
 static bool fits_frame(const struct frame *f, const struct packet *k)
 {
     return !f->used || f->number != k->number ||
-           (f->rtp_timestamp == k->timestamp && f->count == k->count &&
+           (f->rtp_timestamp == k->timestamp && f->count == k->count && f->key == k->key &&
             f->first_seq == k->seq - k->index);
 }
 
@@ -365,6 +368,7 @@ static void add_to_frame(struct playout *p, const struct packet *k, ns_t now)
     if (!f->used) {
         *f = (struct frame){
             .used = true,
+            .key = k->key,
             .count = k->count,
             .number = k->number,
             .rtp_timestamp = k->timestamp,
@@ -406,6 +410,11 @@ int playout_recv(struct playout *p, const uint8_t *data, size_t len, int64_t pac
     p->counters.bytes += len;
     record_put(p->cfg.rec, RECORD_RTP_RECEIVED, now, arrival, p->cfg.flow, k.seq, k.timestamp,
                (int64_t)len, packet);
+    if (p->cfg.decoder) {
+        const struct decoder_packet part = {
+            .frame = k.number, .first_seq = k.seq - k.index, .count = k.count, .key = k.key};
+        decoder_packet(p->cfg.decoder, &part, now);
+    }
     add_to_frame(p, &k, now);
     return 0;
 }

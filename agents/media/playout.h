@@ -23,6 +23,7 @@
 #define AGENTS_MEDIA_PLAYOUT_H
 
 #include "agents/base/ns.h"
+#include "agents/media/decoder.h"
 #include "agents/record/record.h"
 
 #include <stdbool.h>
@@ -37,6 +38,7 @@ struct playout_config {
     int64_t flow;
     ns_t delay; /* a frame complete later than (earliest possible + delay) is late */
     const struct record_sink *rec;
+    struct decoder *decoder; /* told of every packet that is no duplicate, or NULL */
 };
 
 struct playout_counters {
@@ -45,7 +47,7 @@ struct playout_counters {
     ns_t freeze_total;
 };
 
-/* cfg is copied; cfg->rec outlives the playout. Returns 0 or ERR_NOMEM. */
+/* cfg is copied; cfg->rec and cfg->decoder outlive the playout. Returns 0 or ERR_NOMEM. */
 int playout_new(struct playout **out, const struct playout_config *cfg);
 void playout_free(struct playout *p);
 /* One RTP packet, complete at now; its last byte arrived at arrival in transport packet number

@@ -66,21 +66,16 @@ static void remove_range(struct nack *n, size_t from, size_t to)
     n->count -= to - from;
 }
 
-static void give_up(struct nack *n, size_t packets)
-{
-    n->counters.given_up += packets;
-    n->key_frame = n->key_frame || packets;
-}
-
 static void add_gap(struct nack *n, int64_t from, int64_t to, ns_t now)
 {
     size_t old = lower_bound(n, to - NACK_AGE_MAX);
 
-    give_up(n, old);
+    n->counters.given_up += old;
     remove_range(n, 0, old);
     n->counters.gaps += (uint64_t)(to - from);
     if (to - from > NACK_MISSING_MAX - (int64_t)n->count) {
-        give_up(n, n->count + (size_t)(to - from));
+        n->counters.given_up += n->count + (size_t)(to - from);
+        n->key_frame = true;
         n->count = 0;
         n->found = NS_NEVER;
         return;
@@ -154,7 +149,7 @@ size_t nack_due(struct nack *n, uint16_t *seqs, size_t cap, ns_t now)
             m.tries++;
         }
         if (m.tries >= NACK_TRIES_MAX) {
-            give_up(n, 1);
+            n->counters.given_up++;
         } else {
             n->missing[left++] = m;
         }

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* When a receiver asks for packets again (RFC 4585 generic NACK), by libwebrtc's rules: at once
- * when a gap appears, again after each round trip, ten times at most; after 1000 missing packets,
- * or when they are 10,000 numbers old, it asks no more and wants a key frame instead. */
+ * when a gap appears, again after each round trip, ten times at most and not for what is 10,000
+ * numbers old; with more than 1000 missing it forgets them all and wants a key frame instead. A
+ * packet that is given up singly is the decoder's matter (agents/media/decoder.h). The round trip
+ * is 100 ms unless told: a receiver that sends no media is not told without extended reports, and
+ * Chromium asks for none. */
 #ifndef AGENTS_RTP_NACK_H
 #define AGENTS_RTP_NACK_H
 
@@ -39,8 +42,8 @@ void nack_forget_before(struct nack *n, uint16_t seq);
 size_t nack_due(struct nack *n, uint16_t *seqs, size_t cap, ns_t now);
 /* When nack_due will have something; NS_NEVER for never. */
 ns_t nack_deadline(const struct nack *n);
-/* Has it given up on packets since the last call? Then only a key frame helps. (libwebrtc wants one
- * when the list overflows; after ten tries it leaves that to its decoder, which notices later.) */
+/* Has it overflowed since the last call? Then only a key frame helps. After ten tries that is left
+ * to the decoder, which notices later, as in libwebrtc. */
 bool nack_wants_key_frame(struct nack *n);
 void nack_counters(const struct nack *n, struct nack_counters *out);
 

@@ -35,7 +35,11 @@ int webrtc_media_rx_init(struct webrtc_media_rx *r, const struct agent_config *c
     r->has_audio = cfg->audio_rate > 0;
     audio_sink_init(&r->audio, WEBRTC_MEDIA_AUDIO_FLOW, rec);
     rtpstat_init(&r->audio_stat, AUDIO_CLOCK_HZ);
-    rv = playout_new(&r->playout, &pc);
+    rv = decoder_new(&r->decoder);
+    if (rv == 0) {
+        pc.decoder = r->decoder;
+        rv = playout_new(&r->playout, &pc);
+    }
     if (rv == 0) {
         rv = twcc_receiver_new(&r->twcc);
     }
@@ -66,10 +70,12 @@ void webrtc_media_rx_foreign(struct webrtc_media_rx *r, uint8_t payload_type, ui
 void webrtc_media_rx_fini(struct webrtc_media_rx *r)
 {
     playout_free(r->playout);
+    decoder_free(r->decoder);
     twcc_receiver_free(r->twcc);
     ccfb_receiver_free(r->ccfb);
     nack_free(r->nack);
     r->playout = NULL;
+    r->decoder = NULL;
     r->twcc = NULL;
     r->ccfb = NULL;
     r->nack = NULL;
@@ -135,6 +141,7 @@ static int count_foreign(struct webrtc_media_rx *r, const uint8_t *data, size_t 
 static int play(struct webrtc_media_rx *r, const uint8_t *data, size_t len, uint16_t seq,
                 int64_t datagram, ns_t arrival, ns_t now)
 {
+    int64_t done;
     int rv = r->foreign ? count_foreign(r, data, len, datagram, arrival, now)
                         : playout_recv(r->playout, data, len, datagram, arrival, now);
 
@@ -143,6 +150,9 @@ static int play(struct webrtc_media_rx *r, const uint8_t *data, size_t len, uint
         return 0;
     }
     nack_recv(r->nack, seq, now);
+    if (decoder_done(r->decoder, &done)) {
+        nack_forget_before(r->nack, (uint16_t)done);
+    }
     return rv;
 }
 
@@ -283,7 +293,7 @@ ns_t webrtc_media_rx_deadline(const struct webrtc_media_rx *r)
 {
     ns_t t = ns_min(r->next_report, playout_deadline(r->playout));
 
-    t = ns_min(t, nack_deadline(r->nack));
+    t = ns_min(t, ns_min(nack_deadline(r->nack), decoder_deadline(r->decoder)));
     if (feedback_pending(r)) {
         t = ns_min(t, r->next_feedback);
     }
@@ -296,6 +306,7 @@ ns_t webrtc_media_rx_deadline(const struct webrtc_media_rx *r)
 void webrtc_media_rx_expire(struct webrtc_media_rx *r, ns_t now)
 {
     playout_expire(r->playout, now);
+    r->key_wanted |= decoder_expire(r->decoder, now);
 }
 
 /* ---- out ---- */

@@ -23,6 +23,7 @@
 struct webrtc_media_rx {
     const struct agent_config *cfg;
     const struct record_sink *rec;
+    struct decoder *decoder; /* hears nothing of foreign payloads */
     struct playout *playout;
     struct twcc_receiver *twcc;
     struct ccfb_receiver *ccfb; /* RFC 8888: in twcc's place, with ECN; else NULL */
