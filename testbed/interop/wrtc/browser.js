@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 //
-//   node browser.js offer|answer send|receive THEIRS OURS SECONDS
+//   node browser.js offer|answer send|receive THEIRS OURS SECONDS [KBIT]
 //
 // peer.js for a browser: starts CHROMIUM (default: chromium) without a window, on a page of ours
-// that makes the call, and prints what that saw as "key value" lines.
+// that makes the call, and prints what that saw as "key value" lines. With KBIT there is no transfer:
+// the video alone, of a moving picture at KBIT kbit/s at most, and a line of counters each second.
 'use strict';
 
 const fs = require('fs');
@@ -13,7 +14,7 @@ const path = require('path');
 const { spawn } = require('child_process');
 const { TRANSFER_BYTES, makeTransfer, transferSink } = require('./transfer');
 
-const [turn, role, theirs, ours, seconds] = process.argv.slice(2);
+const [turn, role, theirs, ours, seconds, kbit] = process.argv.slice(2);
 const seen = { 'data-bytes': 0, 'data-intact': 0, 'packets': 0, 'bytes': 0 };
 const profile = fs.mkdtempSync(path.join(os.tmpdir(), 'browser-'));
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -21,21 +22,22 @@ let browser = null;
 
 // ---- what runs in the page ----
 
-async function call(turn, sending, seconds) {
+async function call(turn, sending, seconds, kbit) {
     const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
     const post = (where, body) => fetch(where, { method: 'POST', body });
     const pc = new RTCPeerConnection();
     const until = Date.now() + seconds * 1000;
     const seen = {};
 
+    function canvas(width, height) {
+        return Object.assign(document.createElement('canvas'), { width, height });
+    }
+
     // Noise, so that the encoder takes all the rate it is allowed.
-    function camera() {
-        const canvas = document.createElement('canvas');
-        canvas.width = 640;
-        canvas.height = 360;
-        const context = canvas.getContext('2d');
+    function noise() {
+        const context = canvas(640, 360).getContext('2d');
         const frames = Array.from({ length: 8 }, () => {
-            const image = context.createImageData(canvas.width, canvas.height);
+            const image = context.createImageData(640, 360);
             for (let i = 0; i < image.data.length; i++) {
                 image.data[i] = Math.random() * 256;
             }
@@ -43,7 +45,44 @@ async function call(turn, sending, seconds) {
         });
         let n = 0;
         setInterval(() => context.putImageData(frames[n++ % frames.length], 0, 0), 40);
-        return canvas.captureStream(25).getVideoTracks()[0];
+        return context.canvas.captureStream(25).getVideoTracks()[0];
+    }
+
+    // Grain of several sizes, to be drawn larger than it is.
+    function grain(size) {
+        const context = canvas(size, size).getContext('2d');
+        const image = context.createImageData(size, size);
+        for (let i = 0; i < image.data.length; i++) {
+            image.data[i] = i % 4 === 3 ? 255 : 64 + Math.random() * 128;
+        }
+        context.putImageData(image, 0, 0);
+        return context.canvas;
+    }
+
+    // Layers that move across each other: an encoder can spend more on them, or less.
+    function film() {
+        const context = canvas(640, 360).getContext('2d');
+        const layers = [16, 48, 128].map((size) => grain(size));
+        let n = 0;
+        setInterval(() => {
+            layers.forEach((layer, i) => {
+                const phase = n / (30 * (i + 2));
+                context.globalAlpha = 1 / (i + 1);
+                context.drawImage(layer, -320 + 300 * Math.sin(phase), -460 + 300 * Math.cos(phase * 1.3),
+                    1280, 1280);
+            });
+            n++;
+        }, 33);
+        return context.canvas.captureStream(30).getVideoTracks()[0];
+    }
+
+    async function addVideo() {
+        const sender = pc.addTrack(kbit ? film() : noise());
+        if (kbit) {
+            const parameters = sender.getParameters();
+            parameters.encodings[0].maxBitrate = kbit * 1000;
+            await sender.setParameters(parameters);
+        }
     }
 
     async function sendTransfer(channel) {
@@ -75,6 +114,26 @@ async function call(turn, sending, seconds) {
         }
     }
 
+    const SENT = ['targetBitrate', 'bytesSent', 'retransmittedBytesSent', 'framesEncoded', 'frameHeight',
+        'keyFramesEncoded', 'qpSum', 'nackCount', 'pliCount'];
+    const RECEIVED = ['bytesReceived', 'packetsLost', 'framesDecoded', 'keyFramesDecoded', 'nackCount',
+        'pliCount', 'freezeCount'];
+
+    // What the last second was like; counters count from the beginning.
+    async function report() {
+        const all = [...(await pc.getStats()).values()];
+        const stream = all.find((s) => /^(in|out)bound-rtp$/.test(s.type) && s.kind === 'video');
+        const pair = all.find((s) => s.type === 'candidate-pair' && s.nominated);
+        if (stream && pair) {
+            const line = [`now ${Date.now()}`, `available ${pair.availableOutgoingBitrate}`,
+                `rtt ${pair.currentRoundTripTime}`];
+            for (const key of sending ? SENT : RECEIVED) {
+                line.push(`${key} ${stream[key]}`);
+            }
+            await post('/second', line.join(' '));
+        }
+    }
+
     async function describe(description) {
         await pc.setLocalDescription(description);
         while (pc.iceGatheringState !== 'complete') {
@@ -95,11 +154,11 @@ async function call(turn, sending, seconds) {
         await pc.setRemoteDescription({ type: 'offer', sdp });
     }
     if (sending) {
-        pc.addTrack(camera());
+        await addVideo();
     } else if (turn === 'offer') {
         pc.addTransceiver('video', { direction: 'recvonly' });
     }
-    if (sending || turn === 'offer') {
+    if (!kbit && (sending || turn === 'offer')) {
         const channel = pc.createDataChannel('transfer');
         if (sending) {
             channel.onopen = () => sendTransfer(channel);
@@ -113,8 +172,11 @@ async function call(turn, sending, seconds) {
         await describe(await pc.createAnswer());
     }
     while (Date.now() < until) {
-        await sleep(100);
+        await sleep(kbit ? 1000 : 100);
         await look();
+        if (kbit) {
+            await report();
+        }
     }
     seen['state'] = pc.connectionState;
     pc.close();
@@ -123,7 +185,7 @@ async function call(turn, sending, seconds) {
 
 function page() {
     return `<!doctype html><title>call</title><script>${call}
-        call('${turn}', ${role === 'send'}, ${Number(seconds)})
+        call('${turn}', ${role === 'send'}, ${Number(seconds)}, ${Number(kbit || 0)})
             .catch((e) => fetch('/failed', { method: 'POST', body: String(e) }));</script>`;
 }
 
@@ -174,6 +236,9 @@ async function serve(request, sink) {
     case '/message':
         sink(await body(request));
         return '';
+    case '/second':
+        console.log(String(await body(request)));
+        return '';
     case '/seen':
         Object.assign(seen, JSON.parse(await body(request)));
         if (seen['data-sent']) {
@@ -202,6 +267,7 @@ async function main() {
     browser = spawn(process.env.CHROMIUM || 'chromium', [
         '--headless=new', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage',
         '--no-first-run', '--disable-background-networking', '--disable-component-update',
+        '--disable-features=WebRtcHideLocalIpsWithMdns', // another browser must find us by them
         `--user-data-dir=${profile}`, `http://127.0.0.1:${server.address().port}/`,
     ], { stdio: 'ignore' });
     browser.on('error', (error) => {
