@@ -177,32 +177,6 @@ static void test_out_dir(void **state)
     assert_int_equal(cmd_remove_tree(base), 0);
 }
 
-/* build/<flavour>/muxbed or build/muxbed, seen from this test's own place. */
-static bool find_program(char *path)
-{
-    static const char *const up[] = {"../../muxbed", "../../../muxbed"};
-    char self[CMD_PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-
-    if (n <= 0)
-        return false;
-    self[n] = '\0';
-    *strrchr(self, '/') = '\0';
-    for (size_t i = 0; i < 2; i++) {
-        if (!cmd_join(path, self, up[i]) && !access(path, X_OK))
-            return true;
-    }
-    return false;
-}
-
-static int run_program(void *ctx)
-{
-    char *const *argv = ctx;
-
-    execv(argv[0], argv);
-    return 127;
-}
-
 /* The whole program: a run in virtual time, its summary as JSON, then the report once more. */
 static void test_whole_program(void **state)
 {
@@ -222,7 +196,7 @@ static void test_whole_program(void **state)
     json_t *summary;
 
     (void)state;
-    if (!find_program(program)) {
+    if (!find_program("muxbed", program)) {
         print_message("no muxbed has been built beside this test\n");
         skip();
     }
@@ -284,7 +258,7 @@ static void test_expectations(void **state)
     struct outcome o;
 
     (void)state;
-    if (!find_program(program)) {
+    if (!find_program("muxbed", program)) {
         print_message("no muxbed has been built beside this test\n");
         skip();
     }

@@ -68,6 +68,36 @@ static inline struct outcome in_child(int (*work)(void *ctx), void *ctx)
     return finish_child(start_child(work, ctx, out, err), out, err);
 }
 
+/* build/<flavour>/NAME or build/NAME, seen from the test's own place; path[CMD_PATH_MAX]. Returns
+ * whether it has been built. */
+static inline bool find_program(const char *name, char *path)
+{
+    static const char *const up[] = {"../../", "../../../"};
+    char self[CMD_PATH_MAX], below[CMD_PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+    if (n <= 0)
+        return false;
+    self[n] = '\0';
+    *strrchr(self, '/') = '\0';
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(below, sizeof(below), "%s%s", up[i], name);
+        if (!cmd_join(path, self, below) && !access(path, X_OK))
+            return true;
+    }
+    return false;
+}
+
+/* For start_child and in_child: becomes the program ctx[0] with those arguments, NULL terminated.
+ */
+static inline int run_program(void *ctx)
+{
+    char *const *argv = ctx;
+
+    execv(argv[0], argv);
+    return 127;
+}
+
 /* A new folder; path[CMD_PATH_MAX]. */
 static inline char *make_temporary(char *path)
 {

@@ -46,24 +46,6 @@ struct verdicts {
     size_t held[CLAIMS_MAX], cells[CLAIMS_MAX], count;
 };
 
-/* build/<flavour>/analyze or build/analyze, seen from this test's own place. */
-static bool find_analyze(char *path)
-{
-    static const char *const up[] = {"../../analyze", "../../../analyze"};
-    char self[CMD_PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-
-    if (n <= 0)
-        return false;
-    self[n] = '\0';
-    *strrchr(self, '/') = '\0';
-    for (size_t i = 0; i < 2; i++) {
-        if (!cmd_join(path, self, up[i]) && !access(path, X_OK))
-            return true;
-    }
-    return false;
-}
-
 /* Cuts a line of CSV without quotes into its fields. */
 static size_t cut(char *line, char **fields)
 {
@@ -264,7 +246,7 @@ static bool is_of_likeness(const char *claim)
 
 static char *need_analyze(char *path)
 {
-    if (!find_analyze(path)) {
+    if (!find_program("analyze", path)) {
         print_message("no analyze has been built beside this test\n");
         skip();
     }

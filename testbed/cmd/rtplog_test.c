@@ -24,35 +24,9 @@ static const char *const scenario = "name: logged\n"
                                     "audio: {rate: 20kbit}\n"
                                     "duration: 4s\n";
 
-/* build/<flavour>/muxbed or build/muxbed, seen from this test's own place. */
-static bool find_program(char *path)
-{
-    static const char *const up[] = {"../../muxbed", "../../../muxbed"};
-    char self[CMD_PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-
-    if (n <= 0)
-        return false;
-    self[n] = '\0';
-    *strrchr(self, '/') = '\0';
-    for (size_t i = 0; i < 2; i++) {
-        if (!cmd_join(path, self, up[i]) && !access(path, X_OK))
-            return true;
-    }
-    return false;
-}
-
 struct command {
     const char *argv[ARGS_MAX + 1];
 };
-
-static int run_program(void *ctx)
-{
-    const struct command *c = ctx;
-
-    execv(c->argv[0], (char *const *)(uintptr_t)c->argv);
-    return 127;
-}
 
 /* What a line of the log says, or a packet's header. */
 struct rtp {
@@ -149,7 +123,7 @@ static void test_log_is_the_capture(void **state)
     FILE *f;
 
     (void)state;
-    if (!find_program(program))
+    if (!find_program("muxbed", program))
         skip();
     make_temporary(base);
     assert_int_equal(cmd_join(file, base, "logged.yaml"), 0);

@@ -30,35 +30,9 @@ struct fixture {
     char *summary; /* of a sweep that nothing disturbed */
 };
 
-/* build/<flavour>/muxbed or build/muxbed, seen from this test's own place. */
-static bool find_program(char *path)
-{
-    static const char *const up[] = {"../../muxbed", "../../../muxbed"};
-    char self[CMD_PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-
-    if (n <= 0)
-        return false;
-    self[n] = '\0';
-    *strrchr(self, '/') = '\0';
-    for (size_t i = 0; i < 2; i++) {
-        if (!cmd_join(path, self, up[i]) && !access(path, X_OK))
-            return true;
-    }
-    return false;
-}
-
 struct command {
     const char *argv[ARGS_MAX + 1];
 };
-
-static int run_program(void *ctx)
-{
-    const struct command *c = ctx;
-
-    execv(c->argv[0], (char *const *)(uintptr_t)c->argv);
-    return 127;
-}
 
 static char *place(const struct fixture *x, const char *name, char *path)
 {
@@ -111,7 +85,7 @@ static int set_up(void **state)
     struct outcome o;
 
     *state = x;
-    if (!x || !find_program(x->program))
+    if (!x || !find_program("muxbed", x->program))
         return 0;
     make_temporary(x->base);
     write_file(x->base, "little.yaml", scenario);

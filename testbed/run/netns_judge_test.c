@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Each thing that makes a run untrustworthy is named, with its count; and nothing else is. */
+#include "testbed/run/one_folder_test.h"
 #include "testbed/run/netns_run.h"
 
 #include "agents/record/reason.h"
@@ -13,41 +14,12 @@
 #include <string.h>
 #include <cmocka.h>
 
-static char folder[] = "/tmp/netns_judge_test_XXXXXX";
-
 /* A run of a file and media in which all went well. */
 struct fixture {
     struct plan_run run;
     struct run_options opt;
     struct netns_run r;
 };
-
-static void write_records(const char *name, const char *text)
-{
-    char path[128];
-    FILE *f;
-
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    f = fopen(path, "we");
-    assert_non_null(f);
-    assert_true(fputs(text, f) >= 0);
-    assert_int_equal(fclose(f), 0);
-}
-
-static int make_folder(void **state)
-{
-    (void)state;
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    char command[64];
-
-    (void)state;
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    return system(command);
-}
 
 static int set_up(void **state)
 {
@@ -78,11 +50,11 @@ static int set_up(void **state)
     if (topology_init(&f.r.topo, TOPOLOGY_WIRE, &path, &message)) {
         return -1;
     }
-    write_records("receiver.rtp_received.csv", "time_ns,seq\n1,1\n");
-    write_records("sender.file.csv", "time_ns,event,digest,intact\n1,0,,\n2,1,77,\n");
-    write_records("receiver.file.csv", "time_ns,event,digest,intact\n1,0,,\n2,1,77,1\n");
-    write_records("sender.counter.csv", "name,value\ndriver-late-p99-ns,90000\nsend-blocked,0\n");
-    write_records("receiver.counter.csv", "name,value\n");
+    put_file("receiver.rtp_received.csv", "time_ns,seq\n1,1\n");
+    put_file("sender.file.csv", "time_ns,event,digest,intact\n1,0,,\n2,1,77,\n");
+    put_file("receiver.file.csv", "time_ns,event,digest,intact\n1,0,,\n2,1,77,1\n");
+    put_file("sender.counter.csv", "name,value\ndriver-late-p99-ns,90000\nsend-blocked,0\n");
+    put_file("receiver.counter.csv", "name,value\n");
     *state = &f;
     return 0;
 }
@@ -254,7 +226,7 @@ static void test_file_unfinished(void **state)
 {
     struct fixture *f = *state;
 
-    write_records("receiver.file.csv", "time_ns,event,digest,intact\n1,0,,\n");
+    put_file("receiver.file.csv", "time_ns,event,digest,intact\n1,0,,\n");
     expect(f, "file-unfinished", 1, "had not arrived");
 }
 
@@ -262,7 +234,7 @@ static void test_file_damaged(void **state)
 {
     struct fixture *f = *state;
 
-    write_records("receiver.file.csv", "time_ns,event,digest,intact\n2,1,78,\n");
+    put_file("receiver.file.csv", "time_ns,event,digest,intact\n2,1,78,\n");
     expect(f, "file-corrupt", 1, "not the one sent");
 }
 
@@ -270,7 +242,7 @@ static void test_media_missing(void **state)
 {
     struct fixture *f = *state;
 
-    write_records("receiver.rtp_received.csv", "time_ns,seq\n");
+    put_file("receiver.rtp_received.csv", "time_ns,seq\n");
     expect(f, "media-missing", 1, "no RTP packet");
 }
 
@@ -279,7 +251,7 @@ static void test_media_missing_with_its_receiver(void **state)
 {
     struct fixture *f = *state;
 
-    write_records("receiver.rtp_received.csv", "");
+    put_file("receiver.rtp_received.csv", "");
     f->r.sides[NETNS_RECEIVER].outcome =
         (struct manifest_agent){.exit_status = 137, .error = "killed by signal 9"};
     expect(f, "agent-exit", 1, "receiver: killed by signal 9");
@@ -290,7 +262,7 @@ static void test_media_of_a_call_that_never_began(void **state)
 {
     struct fixture *f = *state;
 
-    write_records("receiver.rtp_received.csv", "time_ns,seq\n");
+    put_file("receiver.rtp_received.csv", "time_ns,seq\n");
     f->run.scenario.start = 2 * NS_PER_S;
     netns_judge(&f->r);
     assert_int_equal(f->r.manifest.invalid_count, 0);
@@ -300,7 +272,7 @@ static void test_driver_late(void **state)
 {
     struct fixture *f = *state;
 
-    write_records("sender.counter.csv", "name,value\ndriver-late-p99-ns,2500000\n");
+    put_file("sender.counter.csv", "name,value\ndriver-late-p99-ns,2500000\n");
     expect(f, "driver-late", 1, "sender: p99 2.500 ms");
 }
 
@@ -309,7 +281,7 @@ static void test_stalls(void **state)
     struct fixture *f = *state;
 
     f->r.wire_reports[0].late_max = 147 * NS_PER_MS;
-    write_records("receiver.counter.csv", "name,value\ndriver-late-max-ns,60000000\n");
+    put_file("receiver.counter.csv", "name,value\ndriver-late-max-ns,60000000\n");
     netns_judge(&f->r);
     assert_int_equal(f->r.manifest.invalid_count, 2);
     assert_string_equal(f->r.manifest.invalid[0].reason, "wire-stall");
@@ -322,7 +294,7 @@ static void test_send_blocked(void **state)
 {
     struct fixture *f = *state;
 
-    write_records("sender.counter.csv", "name,value\nsend-blocked,4\n");
+    put_file("sender.counter.csv", "name,value\nsend-blocked,4\n");
     expect(f, "send-blocked", 4, "sender");
 }
 

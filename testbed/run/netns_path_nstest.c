@@ -4,7 +4,7 @@
 
 #include "agents/base/err.h"
 #include "agents/base/hist.h"
-#include "testbed/netns/netns.h"
+#include "testbed/run/ns_folder_test.h"
 #include "testbed/wire/realtime.h"
 
 #include <arpa/inet.h>
@@ -34,32 +34,6 @@
 
 static const struct shape_path usual = {
     .rate = 5000000, .delay = 10 * NS_PER_MS, .queue_bytes = 187500};
-
-static char folder[] = "/tmp/netns_path_nstest_XXXXXX";
-static struct message m;
-static bool missing;
-
-static int set_up(void **state)
-{
-    char log[64];
-
-    (void)state;
-    missing = netns_acquire(&m) != 0;
-    if (!mkdtemp(folder)) {
-        return -1;
-    }
-    snprintf(log, sizeof log, "%s/log", folder);
-    return mkdir(log, 0777);
-}
-
-static int tear_down(void **state)
-{
-    char command[64];
-
-    (void)state;
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    return system(command);
-}
 
 static void need_namespaces(void)
 {
@@ -480,5 +454,5 @@ int main(void)
         cmocka_unit_test(test_probe_tells_the_truth),
     };
 
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, remove_folder);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What is read of a finished run. */
+#include "testbed/run/one_folder_test.h"
 #include "testbed/run/run_outcome.h"
 
 #include "agents/base/err.h"
@@ -14,42 +15,13 @@
 #include <sys/stat.h>
 #include <cmocka.h>
 
-static char folder[] = "/tmp/run_outcome_test_XXXXXX";
-
-static void put(const char *name, const char *text)
-{
-    char path[96];
-    FILE *f;
-
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    f = fopen(path, "we");
-    assert_non_null(f);
-    assert_true(fputs(text, f) >= 0);
-    assert_int_equal(fclose(f), 0);
-}
-
-static int make_folder(void **state)
-{
-    (void)state;
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    char command[64];
-
-    (void)state;
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    return system(command);
-}
-
 static void test_no_run(void **state)
 {
     struct run_outcome o;
 
     (void)state;
     assert_int_equal(run_outcome_read(&o, "/nonexistent"), ERR_OS);
-    put("manifest.json", "[]");
+    put_file("manifest.json", "[]");
     assert_int_equal(run_outcome_read(&o, folder), ERR_OS);
 }
 
@@ -58,7 +30,7 @@ static void test_a_run_without_records(void **state)
     struct run_outcome o;
 
     (void)state;
-    put("manifest.json", "{\"invalid\":[]}");
+    put_file("manifest.json", "{\"invalid\":[]}");
     assert_int_equal(run_outcome_read(&o, folder), 0);
     assert_true(o.valid);
     assert_false(o.host);
@@ -71,11 +43,13 @@ static void test_a_good_run(void **state)
     struct run_outcome o;
 
     (void)state;
-    put("manifest.json", "{\"invalid\":[]}");
-    put("certificate.json", "{\"state\":\"held\",\"attempts\":1}");
-    put("sender.counter.csv", "name,value\ndriver-late-p99-ns,90000\ndriver-late-max-ns,3000000\n");
-    put("receiver.counter.csv", "name,value\ndriver-late-p99-ns,120000\n");
-    put("testbed.counter.csv", "name,value\nwire-late-p99-ns,70000\nwire-late-max-ns,900000\n");
+    put_file("manifest.json", "{\"invalid\":[]}");
+    put_file("certificate.json", "{\"state\":\"held\",\"attempts\":1}");
+    put_file("sender.counter.csv",
+             "name,value\ndriver-late-p99-ns,90000\ndriver-late-max-ns,3000000\n");
+    put_file("receiver.counter.csv", "name,value\ndriver-late-p99-ns,120000\n");
+    put_file("testbed.counter.csv",
+             "name,value\nwire-late-p99-ns,70000\nwire-late-max-ns,900000\n");
     assert_int_equal(run_outcome_read(&o, folder), 0);
     assert_true(o.valid);
     assert_int_equal(o.certificate, RUN_CERTIFICATE_HELD);
@@ -92,9 +66,9 @@ static void test_a_line(void **state)
     struct run_outcome o;
 
     (void)state;
-    put("manifest.json", "{\"invalid\":[]}");
-    put("testbed.counter.csv", "name,value\nwire-late-p99-ns,70000\nwire-late-max-ns,900000\n"
-                               "wire3-late-p99-ns,350000\nwire3-late-max-ns,400000\n");
+    put_file("manifest.json", "{\"invalid\":[]}");
+    put_file("testbed.counter.csv", "name,value\nwire-late-p99-ns,70000\nwire-late-max-ns,900000\n"
+                                    "wire3-late-p99-ns,350000\nwire3-late-max-ns,400000\n");
     assert_int_equal(run_outcome_read(&o, folder), 0);
     assert_int_equal(o.wire_late_p99, 350000);
     assert_int_equal(o.wire_late_max, 900000);
@@ -109,9 +83,10 @@ static void test_a_further_call(void **state)
     (void)state;
     snprintf(path, sizeof path, "%s/call3", folder);
     assert_true(!mkdir(path, 0777) || errno == EEXIST); /* tests may be run again */
-    put("manifest.json", "{\"invalid\":[]}");
-    put("sender.counter.csv", "name,value\ndriver-late-p99-ns,90000\ndriver-late-max-ns,3000000\n");
-    put("call3/sender.counter.csv", "name,value\ndriver-late-p99-ns,150000\n");
+    put_file("manifest.json", "{\"invalid\":[]}");
+    put_file("sender.counter.csv",
+             "name,value\ndriver-late-p99-ns,90000\ndriver-late-max-ns,3000000\n");
+    put_file("call3/sender.counter.csv", "name,value\ndriver-late-p99-ns,150000\n");
     assert_int_equal(run_outcome_read(&o, folder), 0);
     assert_int_equal(o.driver_late_p99, 150000);
     assert_int_equal(o.driver_late_max, 3000000);
@@ -122,21 +97,21 @@ static void test_bad_runs(void **state)
     struct run_outcome o;
 
     (void)state;
-    put("certificate.json", "{\"state\":\"failed\",\"attempts\":3}");
-    put("manifest.json", "{\"invalid\":[{\"reason\":\"agent-exit\"}]}");
+    put_file("certificate.json", "{\"state\":\"failed\",\"attempts\":3}");
+    put_file("manifest.json", "{\"invalid\":[{\"reason\":\"agent-exit\"}]}");
     assert_int_equal(run_outcome_read(&o, folder), 0);
     assert_false(o.valid);
     assert_false(o.host);
     assert_int_equal(o.certificate, RUN_CERTIFICATE_FAILED);
     assert_int_equal(o.attempts, 3);
-    put("metrics.json", "{\"invalid\":[{\"reason\":\"capture-mismatch\"}]}");
+    put_file("metrics.json", "{\"invalid\":[{\"reason\":\"capture-mismatch\"}]}");
     assert_int_equal(run_outcome_read(&o, folder), 0);
     assert_true(o.host);
-    put("metrics.json", "{\"invalid\":[]}");
-    put("manifest.json", "{\"invalid\":[{\"reason\":\"certificate-delay\"}]}");
+    put_file("metrics.json", "{\"invalid\":[]}");
+    put_file("manifest.json", "{\"invalid\":[{\"reason\":\"certificate-delay\"}]}");
     assert_int_equal(run_outcome_read(&o, folder), 0);
     assert_true(!o.valid && o.host);
-    put("certificate.json", "{\"state\":\"none\"}");
+    put_file("certificate.json", "{\"state\":\"none\"}");
     assert_int_equal(run_outcome_read(&o, folder), 0);
     assert_int_equal(o.certificate, RUN_CERTIFICATE_NONE);
     assert_int_equal(o.attempts, 0);

@@ -6,7 +6,7 @@
 #include "testbed/run/netns_queue.h"
 
 #include "agents/base/err.h"
-#include "testbed/netns/netns.h"
+#include "testbed/run/ns_folder_test.h"
 #include "testbed/wire/realtime.h"
 
 #include <arpa/inet.h>
@@ -38,32 +38,6 @@
 #define PAUSE (50 * NS_PER_MS)      /* the queue may have run empty */
 #define STAMP_LATE (20 * NS_PER_MS) /* what a busy kernel may take from the wire to the stamp */
 #define ATTEMPTS 3                  /* at waits as the model's */
-
-static char folder[] = "/tmp/wire_aqm_nstest_XXXXXX";
-static struct message m;
-static bool missing;
-
-static int set_up(void **state)
-{
-    char log[64];
-
-    (void)state;
-    missing = netns_acquire(&m) != 0;
-    if (!mkdtemp(folder)) {
-        return -1;
-    }
-    snprintf(log, sizeof log, "%s/log", folder);
-    return mkdir(log, 0777);
-}
-
-static int tear_down(void **state)
-{
-    char command[64];
-
-    (void)state;
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    return system(command);
-}
 
 static void must(int rc)
 {
@@ -465,5 +439,5 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_the_wire_is_the_model),
                                        cmocka_unit_test(test_tail_drop_is_bounded)};
 
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, remove_folder);
 }

@@ -6,7 +6,7 @@
 
 #include "agents/base/err.h"
 #include "testbed/link/link.h"
-#include "testbed/netns/netns.h"
+#include "testbed/run/ns_folder_test.h"
 #include "testbed/wire/realtime.h"
 
 #include <arpa/inet.h>
@@ -33,32 +33,6 @@
 #define CLOCKS_OFF (100 * NS_PER_US)
 #define PACKETS 1500
 #define SPACING NS_PER_MS
-
-static char folder[] = "/tmp/wire_nstest_XXXXXX";
-static struct message m;
-static bool missing;
-
-static int set_up(void **state)
-{
-    char log[64];
-
-    (void)state;
-    missing = netns_acquire(&m) != 0;
-    if (!mkdtemp(folder)) {
-        return -1;
-    }
-    snprintf(log, sizeof log, "%s/log", folder);
-    return mkdir(log, 0777);
-}
-
-static int tear_down(void **state)
-{
-    char command[64];
-
-    (void)state;
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    return system(command);
-}
 
 static void need_namespaces(void)
 {
@@ -385,5 +359,5 @@ int main(void)
         cmocka_unit_test(test_more_than_agreed),
     };
 
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, remove_folder);
 }
