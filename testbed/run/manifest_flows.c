@@ -2,14 +2,13 @@
 #include "testbed/run/manifest_flows.h"
 
 #include "testbed/scenario/scenario_flows.h"
-#include "testbed/scenario/scenario_rates.h"
 
 struct traffic {
     const char *name, *kind, *control, *played_by;
     int64_t direction;
     uint16_t port;
-    size_t ports;                   /* from port on */
-    const struct scenario_udp *udp; /* what it does that nothing changes; NULL: it adapts */
+    size_t ports;               /* from port on */
+    const struct scenario *udp; /* whose UDP of that direction it is; NULL: it adapts */
 };
 
 /* Appends value, which it takes over, also NULL for none. Returns 0, or -1 when out of memory. */
@@ -64,12 +63,14 @@ static json_t *rates_json(const struct rate_schedule *r)
     return a;
 }
 
-static int tell_udp(json_t *o, const struct scenario_udp *u)
+static int tell_udp(json_t *o, const struct scenario *s, enum scenario_direction d)
 {
-    struct rate_step one = {0};
-    struct rate_schedule r = scenario_rates_schedule(&u->rates, &one);
+    struct rate_step steps[SCENARIO_UDP_STEPS_MAX];
+    size_t count = scenario_udp_steps(s, d, steps);
+    const struct rate_schedule r = {
+        .steps = steps, .count = count < SCENARIO_UDP_STEPS_MAX ? count : SCENARIO_UDP_STEPS_MAX};
 
-    return json_object_set_new(o, "packet_bytes", json_integer(u->packet_bytes)) ||
+    return json_object_set_new(o, "packet_bytes", json_integer(s->udp[d].packet_bytes)) ||
                    json_object_set_new(o, "rates", rates_json(&r))
                ? -1
                : 0;
@@ -80,7 +81,7 @@ static int append_traffic(json_t *list, const struct traffic *t)
     json_t *o = json_pack("{s:s, s:s, s:s?, s:s, s:s, s:o}", "name", t->name, "kind", t->kind,
                           "congestion_control", t->control, "played_by", t->played_by, "direction",
                           direction_name(t->direction), "ports", ports_json(t));
-    int rc = o && t->udp ? tell_udp(o, t->udp) : 0;
+    int rc = o && t->udp ? tell_udp(o, t->udp, (enum scenario_direction)t->direction) : 0;
 
     return append(list, o) || rc ? -1 : 0;
 }
@@ -126,7 +127,7 @@ static int append_udp(json_t *list, const struct scenario *s)
                             .direction = d,
                             .port = scenario_udp_port(d),
                             .ports = 1,
-                            .udp = &s->udp[d]};
+                            .udp = s};
 
         rc = scenario_udp_there(&s->udp[d]) ? append_traffic(list, &t) : 0;
     }

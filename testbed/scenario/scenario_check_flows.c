@@ -153,16 +153,31 @@ static void check_short_tcp(const struct scenario *s, const struct sink *to)
     check_times(s, t->start, t->stop, to);
 }
 
-static void check_udp(const struct scenario *s, const struct scenario_udp *u, const struct sink *to)
+static void check_udp(const struct scenario *s, enum scenario_direction d, const struct sink *to)
 {
+    const struct scenario_rates *r = &s->udp[d].rates;
+    struct rate_step steps[SCENARIO_UDP_STEPS_MAX];
     char key[32];
+    bool sends = false;
 
     snprintf(key, sizeof(key), "%s.rate", to->group);
-    check_steps_end(s, &u->rates, key, to);
-    if (u->rates.trace[0])
+    check_steps_end(s, r, key, to);
+    if (r->trace[0] && !r->file) /* it could not be read, and so it was said */
+        return;
+    size_t count = scenario_udp_steps(s, d, steps);
+
+    for (size_t i = 0; i < count && i < SCENARIO_UDP_STEPS_MAX; i++)
+        sends = sends || steps[i].rate > 0;
+    if (!sends)
         report(to, "rate", "duration",
-               "is a file, which only a link's rate can be; allowed: a rate, or steps");
+               "is 0bit for good, so nothing is sent; allowed: none, or a step above 0bit");
+    if (count > SCENARIO_UDP_STEPS_MAX)
+        report(to, "rate", "duration",
+               "changes more than 64 times before the run's end; allowed: a file of fewer rates, "
+               "or of opportunities in longer steps: {trace: FILE, step: 10s}");
 }
+
+_Static_assert(AGENT_STEPS_MAX == 64, "as the message says");
 
 static void check_traffic(const struct scenario *s, struct sink *to)
 {
@@ -176,7 +191,7 @@ static void check_traffic(const struct scenario *s, struct sink *to)
         check_short_tcp(s, to);
     for (enum scenario_direction d = 0; d < SCENARIO_UDP_MAX; d++) {
         to->group = scenario_udp_name(d);
-        check_udp(s, &s->udp[d], to);
+        check_udp(s, d, to);
     }
 }
 

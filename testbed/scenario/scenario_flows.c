@@ -177,20 +177,40 @@ const char *scenario_control_name(int64_t control)
     return scenario_key_find("tcp.congestion-control")->words[control];
 }
 
+size_t scenario_udp_steps(const struct scenario *s, enum scenario_direction d,
+                          struct rate_step out[SCENARIO_UDP_STEPS_MAX])
+{
+    struct rate_step one;
+    const struct rate_schedule rates = scenario_rates_schedule(&s->udp[d].rates, &one);
+    struct rate_cursor at;
+    size_t n = 1;
+
+    rate_cursor_init(&at, &rates);
+    out[0] = (struct rate_step){0, rate_cursor_rate(&at)};
+    for (ns_t next; n <= SCENARIO_UDP_STEPS_MAX && (next = rate_cursor_next(&at)) < s->duration;
+         n++) {
+        rate_cursor_advance(&at);
+        if (n < SCENARIO_UDP_STEPS_MAX)
+            out[n] = (struct rate_step){next, rate_cursor_rate(&at)};
+    }
+    return n;
+}
+
 struct agent_config scenario_udp_config(const struct scenario *s, enum scenario_direction d,
                                         int64_t role)
 {
-    const struct scenario_rates *r = &s->udp[d].rates;
+    struct rate_step steps[SCENARIO_UDP_STEPS_MAX];
+    size_t count = scenario_udp_steps(s, d, steps);
     struct agent_config c = agent_config_default();
 
     c.role = role;
     c.seed = s->seed;
     c.udp = AGENT_ON;
-    c.udp_rate = r->rate;
+    c.udp_rate = steps[0].rate;
     c.udp_packet_bytes = s->udp[d].packet_bytes;
-    for (size_t i = 1; i < r->step_count; i++)
+    for (size_t i = 1; i < count && i < SCENARIO_UDP_STEPS_MAX; i++)
         c.steps[c.step_count++] = (struct agent_step){
-            .at = r->steps[i].at, .key = AGENT_STEP_UDP_RATE, .value = r->steps[i].rate};
+            .at = steps[i].at, .key = AGENT_STEP_UDP_RATE, .value = steps[i].rate};
     c.duration = s->duration;
     return c;
 }

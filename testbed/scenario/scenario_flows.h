@@ -49,6 +49,12 @@ uint16_t scenario_udp_port(enum scenario_direction d);
 /* As agents and the kernel call it: "reno", "cubic", "bbr". */
 const char *scenario_control_name(int64_t control);
 
+/* The rates of a UDP flow until the run's end, also of a file that begins anew: how many there are,
+ * of which out has the first, at time 0, and up to SCENARIO_UDP_STEPS_MAX - 1 more; for what does
+ * not fit, any number above that. */
+#define SCENARIO_UDP_STEPS_MAX (AGENT_STEPS_MAX + 1)
+size_t scenario_udp_steps(const struct scenario *s, enum scenario_direction d,
+                          struct rate_step out[SCENARIO_UDP_STEPS_MAX]);
 /* What an agent of the UDP traffic of that direction is told, but for addresses. */
 struct agent_config scenario_udp_config(const struct scenario *s, enum scenario_direction d,
                                         int64_t role);

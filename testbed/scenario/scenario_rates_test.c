@@ -4,6 +4,7 @@
 #include "testbed/scenario/scenario.h"
 
 #include "agents/base/err.h"
+#include "testbed/scenario/scenario_flows.h"
 #include "testbed/scenario/scenario_keys.h"
 
 #include <stdarg.h>
@@ -351,6 +352,57 @@ static void files_are_read(void **state)
     assert_int_equal(system(command), 0);
 }
 
+/* A constant path, and UDP whose rate is this. */
+static struct outcome load_udp(const char *dir, const char *rate)
+{
+    char rates[200];
+
+    snprintf(rates, sizeof(rates), "5mbit}\nudp: {rate: %s", rate);
+    return load(dir, rates);
+}
+
+static void files_of_udp(void **state)
+{
+    char dir[] = "/tmp/muxbed-rates-XXXXXX", command[64];
+    struct agent_config c;
+    struct outcome o;
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    write_file(dir, "a.csv", "time_s,rate_bps\n0,500000\n0.3,100000\n86000,250000\n");
+    write_file(dir, "lte", "100\n200\n200\n");
+
+    o = load_udp(dir, "{trace: a.csv}"); /* its last rate is behind the run's end */
+    assert_int_equal(o.rc, 0);
+    c = scenario_udp_config(&o.plan->runs[0].scenario, SCENARIO_FORWARD, AGENT_ROLE_SENDER);
+    assert_int_equal(c.udp_rate, 500000);
+    assert_int_equal(c.step_count, 1);
+    assert_int_equal(c.steps[0].at, 300 * NS_PER_MS);
+    assert_int_equal(c.steps[0].value, 100000);
+    done(&o);
+
+    o = load_udp(dir, "{trace: lte, step: 200ms}"); /* the same in each of its steps */
+    assert_int_equal(o.rc, 0);
+    c = scenario_udp_config(&o.plan->runs[0].scenario, SCENARIO_FORWARD, AGENT_ROLE_SENDER);
+    assert_int_equal(c.udp_rate, 3 * 1514 * 8 * 5);
+    assert_int_equal(c.step_count, 0);
+    done(&o);
+
+    o = load_udp(dir, "{trace: lte}"); /* begins anew every 200 ms, until the run's end */
+    assert_int_equal(o.rc, ERR_CONFIG);
+    assert_non_null(strstr(o.messages, "udp.rate changes more than 64 times"));
+    done(&o);
+
+    o = load_udp(dir, "{trace: absent}");
+    assert_int_equal(o.rc, ERR_CONFIG);
+    assert_non_null(strstr(o.messages, "absent: No such file"));
+    assert_null(strstr(o.messages, "0bit for good"));
+    done(&o);
+
+    snprintf(command, sizeof(command), "rm -rf '%s'", dir);
+    assert_int_equal(system(command), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -362,6 +414,7 @@ int main(void)
         cmocka_unit_test(a_bound_of_a_rate_that_changes),
         cmocka_unit_test(a_run_is_expected_to_last),
         cmocka_unit_test(files_are_read),
+        cmocka_unit_test(files_of_udp),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
