@@ -251,20 +251,33 @@ static int write_series(struct reduction *r, const char *dir, struct fault *f)
     return rc ? fault_set(f, rc, "%s: %s", dir, rc == ERR_OS ? strerror(errno) : err_text(rc)) : 0;
 }
 
-/* The empty path of a call: of the first bottleneck, if it crosses that, the certificate tells what
- * it takes; of those behind (the run's list), what they were set to; and what the call has for
- * itself. */
-static ns_t unloaded_of(const struct run_info *info, ns_t certified, const json_t *further)
+/* Of the bottleneck behind so many others what its certificate tells, or without one what it was
+ * set to (the run's list). */
+static ns_t further_delay(const struct run_info *info, const json_t *certificate,
+                          const json_t *further, size_t behind)
 {
+    const json_t *its = json_array_get(json_object_get(certificate, "bottlenecks"), behind - 1);
+    const json_t *way = json_object_get(its, info->backward ? "backward" : "forward");
+    const json_t *median = json_object_get(json_object_get(way, "measured"), "delay_p50_ns");
+
+    return json_integer_value(
+        json_is_integer(median) ? median
+                                : json_object_get(json_array_get(further, behind - 1), "delay_ns"));
+}
+
+/* The empty path of a call: what each bottleneck that it crosses takes, and what the call has for
+ * itself. */
+static ns_t unloaded_of(const struct run_info *info, const struct certificate_info *certificate,
+                        const json_t *further)
+{
+    ns_t certified = certificate->unloaded;
     const json_t *segments = json_object_get(info->root, "segments");
     json_int_t first = json_integer_value(json_object_get(segments, "first"));
     json_int_t last = json_integer_value(json_object_get(segments, "last"));
     ns_t sum = json_integer_value(json_object_get(info->root, "extra_delay_ns"));
 
     for (json_int_t i = first; i <= last && i < FLOW_SET_SEGMENTS; i++) {
-        sum += i > 0 ? json_integer_value(
-                           json_object_get(json_array_get(further, (size_t)i - 1), "delay_ns"))
-                     : certified;
+        sum += i > 0 ? further_delay(info, certificate->root, further, (size_t)i) : certified;
     }
     return certified == NS_NEVER ? NS_NEVER : sum;
 }
@@ -282,9 +295,8 @@ static int read_certificate(struct reduction *r, const char *dir, const json_t *
     rc = certificate_info_read(&r->certificate, info->testbed ? place : dir,
                                info->backward ? "backward" : "forward", f);
     if (!rc) {
-        r->certificate.unloaded =
-            unloaded_of(info, r->certificate.unloaded,
-                        further ? further : json_object_get(info->root, "bottlenecks"));
+        r->certificate.unloaded = unloaded_of(
+            info, &r->certificate, further ? further : json_object_get(info->root, "bottlenecks"));
     }
     return rc;
 }

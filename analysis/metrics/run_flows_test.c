@@ -175,22 +175,32 @@ static void test_joint(void **state)
     check(x, "cross_fairness_1s_max_ratio", 2 * 1060 / (20 * 1040.));
 }
 
-/* The certificate is of the first bottleneck; a call may cross others, or not that one. */
+/* further: of the bottleneck behind the first; NULL: nothing was measured of it. */
+static void put_certificate(const struct fixture *x, const char *further)
+{
+    char path[3 * RUN_FOLDER_PATH_BYTES];
+    FILE *out;
+
+    snprintf(path, sizeof path, "%s/certificate.json", x->run);
+    out = fopen(path, "we");
+    assert_non_null(out);
+    fprintf(out,
+            "{\"state\":\"held\",\"forward\":{\"measured\":{\"delay_p50_ns\":4000000}},"
+            "\"backward\":{\"measured\":{\"delay_p50_ns\":5000000}}%s%s}",
+            further ? ",\"bottlenecks\":" : "", further ? further : "");
+    fclose(out);
+}
+
+/* A call may cross bottlenecks behind the first, or not that one. Of those behind the certificate
+ * may tell, too. */
 static void test_empty_path(void **state)
 {
     struct fixture *x = *state;
     char path[3 * RUN_FOLDER_PATH_BYTES];
     struct fault f;
-    FILE *out;
 
     many_run_write(x->parent, "r-1", "[]");
-    snprintf(path, sizeof path, "%s/certificate.json", x->run);
-    out = fopen(path, "we");
-    assert_non_null(out);
-    fputs("{\"state\":\"held\",\"forward\":{\"measured\":{\"delay_p50_ns\":4000000}},"
-          "\"backward\":{\"measured\":{\"delay_p50_ns\":5000000}}}",
-          out);
-    fclose(out);
+    put_certificate(x, NULL);
     many_run_manifest(x->run, x->run,
                       json_pack("{s:[{s:i,s:i}],s:{s:i,s:i},s:i}", "bottlenecks", "rate_bps",
                                 2000000, "delay_ns", 3000000, "segments", "first", 0, "last", 1,
@@ -205,6 +215,12 @@ static void test_empty_path(void **state)
     many_run_manifest(path, path, json_pack("{s:{s:i,s:i}}", "segments", "first", 1, "last", 1));
     assert_int_equal(reduce_run(x->run, &x->doc, &f), 0);
     check(x, "call2.unloaded_owd_ms", 3 + 2);
+    json_decref(x->doc);
+    put_certificate(x, "[{\"forward\":{\"measured\":{\"delay_p50_ns\":3100000}},"
+                       "\"backward\":{\"measured\":{\"delay_p50_ns\":3200000}}}]");
+    assert_int_equal(reduce_run(x->run, &x->doc, &f), 0);
+    check(x, "unloaded_owd_ms", 4 + 3.1 + 0.5);
+    check(x, "call2.unloaded_owd_ms", 3.2 + 2);
 }
 
 static void test_series(void **state)

@@ -7,7 +7,6 @@
 #include "testbed/run/run_queue.h"
 
 #define TTL_SENT 64
-#define TTL_RECEIVED 62 /* two routers on the way */
 
 static enum topology_direction direction_from(enum run_sim_end from)
 {
@@ -160,6 +159,12 @@ static int lay_path(const struct run_sim *w, const struct run_sim_flow *f, enum 
     return (int)n;
 }
 
+/* Each bottleneck lies between two routers. */
+static uint8_t ttl_in(const struct run_sim_flow *f)
+{
+    return (uint8_t)(TTL_SENT - 1 - (f->last - f->first + 1));
+}
+
 static int connect_flow(struct run_sim *w, struct run_sim_flow *f, const struct indices *at)
 {
     bool forward = f->direction == SCENARIO_FORWARD;
@@ -174,7 +179,7 @@ static int connect_flow(struct run_sim *w, struct run_sim_flow *f, const struct 
                                                            .agent = s->agent,
                                                            .tap = w->taps[end],
                                                            .ttl_out = TTL_SENT,
-                                                           .ttl_in = TTL_RECEIVED,
+                                                           .ttl_in = ttl_in(f),
                                                            .background = !f->call});
         rc = hosts[i] < 0 ? hosts[i] : 0;
     }
