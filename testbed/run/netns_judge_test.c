@@ -123,6 +123,15 @@ static void test_agent_starved(void **state)
     expect(f, "agent-timeout", 1, "receiver");
 }
 
+static void test_congestion_unseen(void **state)
+{
+    struct fixture *f = *state;
+
+    f->r.http.wanted = true;
+    f->r.http.report.looks = 5;
+    expect(f, "congestion-unseen", 1, "none in 5 looks");
+}
+
 static void test_capture_drops(void **state)
 {
     struct fixture *f = *state;
@@ -425,6 +434,7 @@ int main(void)
         CASE(test_agent_exit),
         CASE(test_agent_timeout),
         CASE(test_agent_starved),
+        CASE(test_congestion_unseen),
         CASE(test_capture_drops),
         CASE(test_oversize),
         CASE(test_qdisc_drops),
