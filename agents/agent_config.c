@@ -125,7 +125,7 @@ static const struct key keys[] = {
      .words = {"libwebrtc", "prototype", "reno", "cubic", "bbr", "muxbed"},
      .help = "rate control of the sender; the receiver acknowledges as it needs"},
     {"priority", KEY_COUNT, AT(priority), "1", 1, AGENT_PRIORITY_MAX,
-     .help = "preset libwebrtc: weight of the rate against other calls' at a bottleneck"},
+     .help = "presets libwebrtc, muxbed: weight of the rate against other calls' at a bottleneck"},
     {"ecn", KEY_ENUM, AT(ecn), "off", .words = {"off", "classic", "l4s"},
      .help = "explicit congestion notification: none, ECT(0) (RFC 3168), or ECT(1) (RFC 9331)"},
     {"share-ppm", KEY_COUNT, AT(share_ppm), "500000", 0, 1000000,
@@ -493,8 +493,9 @@ static int check_call(const struct agent_config *c, char *message, size_t len)
                     AGENT_AUDIO_BYTES_MAX);
     if (c->audio_rate && rate_bytes(c->audio_rate, c->audio_interval) < 1)
         return fail(message, len, "audio.rate makes less than a byte every audio.interval");
-    if (c->priority != 1 && c->preset != AGENT_PRESET_LIBWEBRTC)
-        return fail(message, len, "priority: only the preset libwebrtc has other weights than 1");
+    if (c->priority != 1 && c->preset != AGENT_PRESET_LIBWEBRTC && c->preset != AGENT_PRESET_MUXBED)
+        return fail(message, len,
+                    "priority: only the presets libwebrtc and muxbed have other weights than 1");
     if (c->ecn == AGENT_ECN_L4S &&
         (c->preset == AGENT_PRESET_RENO || c->preset == AGENT_PRESET_CUBIC ||
          c->preset == AGENT_PRESET_BBR))
@@ -508,11 +509,10 @@ static int check_call(const struct agent_config *c, char *message, size_t len)
 static int check_stack(const struct agent_config *c, char *message, size_t len)
 {
     if (c->stack == AGENT_STACK_WEBRTC && c->preset != AGENT_PRESET_LIBWEBRTC &&
-        c->preset != AGENT_PRESET_PROTOTYPE)
-        return fail(
-            message, len,
-            "preset: the webrtc stack has libwebrtc and prototype for its media, and SCTP's "
-            "own for data");
+        c->preset != AGENT_PRESET_PROTOTYPE && c->preset != AGENT_PRESET_MUXBED)
+        return fail(message, len,
+                    "preset: the webrtc stack has libwebrtc, prototype and muxbed for its media, "
+                    "and SCTP's own for data");
     for (size_t i = 0; i < AGENT_CHANNELS_MAX; i++) {
         const struct agent_channel *d = &c->channels[i];
 

@@ -297,8 +297,8 @@ static void test_check(void **state)
          "audio.rate makes packets of more than 1000 bytes every audio.interval"},
         {"media = 1\naudio.rate = 1000\naudio.interval = 7ms",
          "audio.rate makes less than a byte every audio.interval"},
-        {"media = 1\npriority = 2\npreset = muxbed",
-         "priority: only the preset libwebrtc has other weights than 1"},
+        {"media = 1\npriority = 2\npreset = prototype",
+         "priority: only the presets libwebrtc and muxbed have other weights than 1"},
         {"media = 1\necn = l4s\npreset = bbr",
          "ecn: l4s needs a rate control that answers marks by their share; the presets reno, cubic "
          "and bbr have off and classic"},

@@ -64,8 +64,11 @@ int cc_libwebrtc_new(struct cc **out, const struct cc_config *cfg, ns_t now);
  */
 int cc_prototype_new(struct cc **out, const struct cc_config *cfg, ns_t now);
 
-/* The controller of this project for a connection that multiplexes media and data: see README.md.
- * Returns as above. */
+/* The controller of this project for a connection that multiplexes media and data: see muxbed.md.
+ * Returns as above. Media alone is to have CC_MUXBED_ALONE_PPM of its target, and to be paced at
+ * CC_MUXBED_ALONE_PACING_PPM of it, so that each frame is a measurement. */
+#define CC_MUXBED_ALONE_PPM 930000
+#define CC_MUXBED_ALONE_PACING_PPM 1300000
 int cc_muxbed_new(struct cc **out, const struct cc_config *cfg, ns_t now);
 
 void cc_free(struct cc *c);

@@ -18,18 +18,38 @@
 #define WINDOW_MIN (100 * NS_PER_MS)
 #define WINDOW_MAX (300 * NS_PER_MS)
 #define WINDOW_PACKETS 10
+#define TURN_MIN (250 * NS_PER_MS)
 
-/* The standing queue: so much, and one and a half full packets' time. */
-#define QUEUE_TARGET (3 * NS_PER_MS)
-#define QUEUE_TARGET_PACKETS 1.5
+/* The standing queue: so much, and the time that a full packet takes at the target. So
+ * who has more than others wants less of a queue than they do, and yields, until all have the same.
+ */
+#define QUEUE_TARGET (4 * NS_PER_MS)
+#define QUEUE_TARGET_PACKETS 1.0
+#define QUEUE_TARGET_MAX (80 * NS_PER_MS)
 #define PACKET_BYTES 1500
 #define PEAK_FADE 0.01 /* per second */
+/* What the target was, as long ago as a round trip may be. */
+#define HISTORY 128
+#define RISE_MIN (-0.3)
+#define FASTEST_MEMORY (1e9)
+#define RISE_MAX 0.5
+#define OTHERS_MAX 2.5
+#define URGENT_FALL 0.05
+#define URGENCY_MAX 16.0
+#define HURRIED 2.0
+#define BACK_FACTOR 0.9
+#define LEVEL_RISE 0.15
+#define LEVEL_GAIN 0.5
+/* Growth near the level at which a queue last stood. */
+#define LEVEL_NEAR 0.7
+#define GROWTH_NEAR 0.04
+#define NEAR_TURNS 8.0
 /* The queue's error is to be gone after so many times the window and the round trip: what is
  * measured is as old as they are, and a loop that wants it gone within 2.7 times its own delay
  * swings. */
 #define HORIZON 3.0
 #define RAISE_MAX 0.04
-#define LOWER_MAX 0.25
+#define LOWER_MAX 0.35
 
 /* A sample of less is none; and what arrives so much faster than it left was held up on its way. */
 #define BUSY_MIN (2 * NS_PER_MS)
@@ -46,17 +66,28 @@
 #define USED_RATIO 0.7
 
 /* A queue that does not fall although we do is somebody else's. */
-#define COMPETITION_AFTER (1500 * NS_PER_MS)
-#define COMPETITION_QUEUE 2.5 /* targets */
+#define COMPETITION_AFTER (2000 * NS_PER_MS)
+#define COMPETITION_QUEUE 2.5       /* targets; */
+#define COMPETITION_QUEUE_LEAST 1.5 /* of who cannot yield further */
+#define COMPETITION_QUEUE_MAX (30 * NS_PER_MS)
+#define LEAST 1.25 /* times the minimum */
+#define COMPETITION_FALL 0.6
 #define COMPETITION_DECREASE 0.65
-#define COMPETITION_START 1.5 /* of what arrives */
+#define COMPETITION_START 1.5 /* of what is sent */
 #define COMPETITION_MEMORY (15 * NS_PER_S)
 /* CUBIC (RFC 9438 section 4.1): packets per s^3 */
 #define CUBIC_C 0.4
-/* So often, and so far down, to see whether the queue falls with us: then nobody else is there. */
+/* So often, and so far down, to see whether the queue empties: then nobody keeps it full. A loss
+ * begins it, which all feel that share a full queue, so that those who only hold each other up do
+ * so at once. A test without success makes the next one wait for longer. */
 #define ALONE_EVERY (5 * NS_PER_S)
-#define ALONE_FACTOR 0.6
-#define ALONE_TIME_MAX (5 * NS_PER_S)
+#define ALONE_EVERY_MAX (6 * NS_PER_S)
+#define ALONE_FACTOR 0.1
+#define ALONE_AFTER 0.85 /* of what arrived before */
+/* It goes on while the queue falls by so much of the time: others' windows hold it up, while of
+ * traffic that heeds nothing it runs empty. */
+#define ALONE_LOOK (300 * NS_PER_MS)
+#define ALONE_FALL 0.06
 
 /* Every so often the queue is let run dry, so that the smallest delay stays known. */
 #define DRAIN_EVERY (10 * NS_PER_S)
@@ -78,24 +109,39 @@ struct muxbed {
     struct path_sample sample;
 
     enum mode mode;
-    double target;   /* bit/s */
-    double peak;     /* its maximum, which fades */
+    double target; /* bit/s */
+    struct {
+        ns_t since;
+        double target;
+    } history[HISTORY];
+    size_t newest; /* in history */
+    double peak_target;
+    double peak;     /* the most that has arrived in the last minute or so */
     double capacity; /* as last seen, 0: not yet */
-    double growth;   /* per window and round trip */
-    ns_t settling;   /* nothing is decided until then: what comes back was sent while draining */
+    double fastest;  /* arrival of late, 0: not yet */
+    double level;    /* the target at which a queue stood, 0: never */
+    double near;     /* turns spent about there without a queue */
+    double urgency;  /* of lowering a queue */
+    bool hurried;
+    double growth; /* per window and round trip */
+    ns_t settling; /* nothing is decided until then: what comes back was sent while draining */
     double queue_bound_ns; /* what the queue is believed to hold, as losses have told */
     ns_t rtt, updated, deadline;
     ns_t drain_since, drained; /* NS_NEVER: not draining; the last time it ended */
     ns_t crowded;              /* so long the queue has been above what we want without a break */
-    double queue_before;
-    double crowded_target; /* ... and the target was this then */
+    double crowded_queue;      /* ... and has been no less than this, */
+    double crowded_target;     /* and the target was this then */
     /* MODE_COMPETING */
     ns_t reduced;            /* the last decrease */
     double window_max;       /* packets, before that */
     double compete_target;   /* what it had come to, ... */
     ns_t competed;           /* ... until then; NS_NEVER: never was */
     ns_t test_since, tested; /* looking whether we are alone; NS_NEVER: not now */
-    ns_t test_time;
+    ns_t test_every, test_every_last;
+    ns_t test_look;    /* the queue is looked at again then; */
+    double test_queue; /* it was this the last time, */
+    double test_rise;  /* and changed by so much of the time */
+    double weight;
     int64_t sent_bytes; /* since the last update */
     double used;        /* part of the target that is sent, smoothed */
     enum cc_usage usage;
@@ -115,36 +161,62 @@ static void set_target(struct muxbed *m, double rate)
 
 static ns_t window_of(const struct muxbed *m)
 {
-    return ns_max(WINDOW_MIN, ns_min(m->rtt, WINDOW_MAX));
+    return ns_max(WINDOW_MIN, ns_min(m->rtt / 2, WINDOW_MAX));
 }
 
-/* By the highest rate of the last minute or so: that what is left to us has become little makes the
- * link no slower. */
-static double packet_ns(const struct muxbed *m)
+/* The time in which an answer to what we do can be expected, at least as long for a short path as
+ * makes it no faster than others. */
+static ns_t turn_of(const struct muxbed *m)
 {
-    return PACKET_BYTES * 8 * 1e9 / fmax(m->peak, m->target);
+    return ns_max(window_of(m) + m->rtt, TURN_MIN);
+}
+
+/* What is wanted at a rate. */
+static double queue_at(const struct muxbed *m, double rate)
+{
+    double packet = PACKET_BYTES * 8 * 1e9 / rate;
+
+    return fmin(QUEUE_TARGET + m->weight * QUEUE_TARGET_PACKETS * packet, QUEUE_TARGET_MAX);
 }
 
 static double queue_target(const struct muxbed *m)
 {
-    double wanted = QUEUE_TARGET + QUEUE_TARGET_PACKETS * packet_ns(m);
+    return fmin(queue_at(m, m->target), m->queue_bound_ns / 2);
+}
 
-    return fmin(wanted, m->queue_bound_ns / 2);
+/* The target at a time. */
+static double target_of(const struct muxbed *m, ns_t at)
+{
+    size_t i = m->newest;
+
+    for (size_t n = 1; n < HISTORY && m->history[i].since > at; n++) {
+        size_t before = (i + HISTORY - 1) % HISTORY;
+
+        if (m->history[before].target <= 0) {
+            break;
+        }
+        i = before;
+    }
+    return m->history[i].target;
 }
 
 /* ---- alone on the path ---- */
 
 static void drain(struct muxbed *m, ns_t now)
 {
+    bool dry = m->sample.queue < DRAINED;
+
     if (m->drain_since == NS_NEVER) {
+        m->drained = dry ? now : m->drained;
         if (now - m->drained >= DRAIN_EVERY) {
             m->drain_since = now;
+            m->capacity = m->target;
         }
-    } else if (m->sample.queue < DRAINED || now - m->drain_since > DRAIN_TIME_MAX) {
+    } else if (dry || now - m->drain_since > DRAIN_TIME_MAX) {
         m->drain_since = NS_NEVER;
         m->drained = now;
         m->settling = ns_add(now, window_of(m) + m->rtt);
-        set_target(m, m->capacity > 0 ? m->capacity : m->target);
+        set_target(m, m->capacity);
     }
 }
 
@@ -152,11 +224,66 @@ static void drain(struct muxbed *m, ns_t now)
 static double correction(const struct muxbed *m)
 {
     double horizon = HORIZON * (double)(window_of(m) + m->rtt);
+    double error = queue_target(m) - (double)m->sample.queue;
 
     if (m->drain_since != NS_NEVER) {
         return DRAIN_FACTOR - 1;
     }
-    return clamp((queue_target(m) - (double)m->sample.queue) / horizon, -LOWER_MAX, RAISE_MAX);
+    return clamp((error < 0 ? m->urgency : 1) * error / horizon, -LOWER_MAX, RAISE_MAX);
+}
+
+static bool has_measured(const struct muxbed *m)
+{
+    return m->sample.busy >= BUSY_MIN;
+}
+
+static double rise_of(const struct muxbed *m)
+{
+    double rise = 2 * (double)m->sample.rise / (double)ns_max(m->sample.span, NS_PER_MS);
+
+    return clamp(rise, RISE_MIN, RISE_MAX);
+}
+
+/* What of the target would have arrived, had it been sent all the time. A frame of a call may meet
+ * none of the others' and arrive faster than the call's share of the path; but what all send in the
+ * mean makes the queue rise or fall. */
+static double share_of(const struct muxbed *m)
+{
+    const struct path_sample *s = &m->sample;
+    double before = target_of(m, s->sent_at);
+    double others = clamp(m->fastest / before, 1, OTHERS_MAX);
+    double high = clamp((double)s->queue / (3 * queue_target(m)), 0, 1);
+    double rise = clamp(others * rise_of(m), RISE_MIN, RISE_MAX);
+    double share = before / (1 + (rise > 0 ? high : 1) * rise);
+
+    if (has_measured(m) && s->saturated) {
+        return fmin((double)s->arrived, COMPRESSED_MAX * (double)s->sent);
+    }
+    return m->fastest > 0 ? fmin(m->fastest, share) : share;
+}
+
+/* The fastest that anything arrived in the last second or two: the path is no faster. */
+static void note_arrival(struct muxbed *m, ns_t dt)
+{
+    const struct path_sample *s = &m->sample;
+    double arrived = fmin((double)s->arrived, COMPRESSED_MAX * (double)s->sent);
+
+    arrived = has_measured(m) ? arrived : m->target;
+    m->fastest +=
+        (arrived - m->fastest) * (arrived > m->fastest ? 1 : fmin(1, (double)dt / FASTEST_MEMORY));
+}
+
+/* The target at which the queue would neither grow nor fall is what the path has for us, however
+ * many others there are. What the queue does is told by all that is sent, over the capacity. */
+static void note_level(struct muxbed *m, double part)
+{
+    const struct path_sample *s = &m->sample;
+    double rise = rise_of(m), level;
+
+    if ((double)s->queue > queue_target(m) && !s->lost && fabs(rise) < LEVEL_RISE) {
+        level = target_of(m, s->sent_at) - rise * fmax(m->fastest, m->target);
+        m->level += (level - m->level) * (m->level > 0 ? fmin(1, LEVEL_GAIN * part) : 1);
+    }
 }
 
 static bool is_limited(const struct muxbed *m)
@@ -164,7 +291,8 @@ static bool is_limited(const struct muxbed *m)
     const struct path_sample *s = &m->sample;
 
     return (double)s->queue > LIMITED_QUEUE_PART * queue_target(m) ||
-           (double)s->arrived < LIMITED_RATIO * (double)s->sent;
+           (has_measured(m) && s->saturated &&
+            (double)s->arrived < LIMITED_RATIO * (double)s->sent);
 }
 
 /* Losses while the queue is short: the queue is shorter than we want it. */
@@ -180,33 +308,76 @@ static void note_losses(struct muxbed *m, double dt)
     }
 }
 
+/* A queue that does not fall with what we send less is that of others, too, and our part of all
+ * that is sent is small: then the same change takes more. Once it is gone, we are back where it
+ * stood. */
+static void hurry(struct muxbed *m, ns_t dt)
+{
+    double turn = clamp((double)dt / (double)(window_of(m) + m->rtt), 0, 1);
+    double queue = (double)m->sample.queue, wanted = queue_target(m);
+
+    if (queue > COMPETITION_QUEUE * wanted && rise_of(m) > -URGENT_FALL) {
+        m->level = m->hurried || m->urgency > 1.1 ? m->level : 0;
+        m->urgency = fmin(URGENCY_MAX, m->urgency * (1 + turn));
+        m->hurried |= m->urgency > HURRIED;
+        return;
+    }
+    m->urgency = 1 + (m->urgency - 1) * (1 - turn);
+    if (queue < wanted) {
+        if (m->hurried) {
+            set_target(m, fmax(m->target, BACK_FACTOR * m->level));
+        }
+        m->hurried = false;
+    }
+}
+
+/* Near the level at which the queue last stood growth is slow, for some turns. */
+static bool is_near_level(struct muxbed *m, double turn)
+{
+    if (m->target < LEVEL_NEAR * m->level) {
+        return false;
+    }
+    m->near += turn;
+    return m->near < NEAR_TURNS;
+}
+
+/* Not above what frames arrive at: then only the queue's error would be left to say so. */
+static double grown(const struct muxbed *m, double turn)
+{
+    return fmax(m->target, fmin(m->target * (1 + m->growth * turn), m->fastest));
+}
+
 static void follow_delay(struct muxbed *m, ns_t dt, ns_t now)
 {
     const struct path_sample *s = &m->sample;
     double part = clamp((double)dt / (double)window_of(m), 0, 1);
 
     note_losses(m, ns_to_s(dt));
-    if (s->busy < BUSY_MIN || m->settling > now) {
+    note_arrival(m, dt);
+    note_level(m, part);
+    if (m->settling > now) {
         return;
     }
+    hurry(m, dt);
     if (is_limited(m)) {
-        double arrived = fmin((double)s->arrived, COMPRESSED_MAX * (double)s->sent);
+        double arrived = share_of(m);
         double wanted = arrived * (1 + correction(m));
         /* soon down, for the queue is there; up as the measurement settles */
         double gain = wanted < m->target ? fmin(1, 3 * part) : fmin(1, 2 * part);
 
         m->usage = (double)s->queue > 2 * queue_target(m) ? CC_USAGE_OVER : CC_USAGE_NORMAL;
         m->growth = GROWTH_FIRST;
-        if (m->drain_since == NS_NEVER) {
-            m->capacity = arrived;
-        }
+        m->near = 0;
         set_target(m, m->target + gain * (wanted - m->target));
     } else if (m->used > USED_RATIO || (double)s->arrived > m->target) {
-        double turn = clamp((double)dt / (double)(window_of(m) + m->rtt), 0, 1);
+        double turn = clamp((double)dt / (double)turn_of(m), 0, 1);
+        bool near = is_near_level(m, turn) ||
+                    (has_measured(m) && (double)s->arrived < LIMITED_RATIO * (double)s->sent);
 
         m->usage = CC_USAGE_NORMAL;
         if (m->drain_since == NS_NEVER) {
-            set_target(m, m->target * (1 + m->growth * turn));
+            m->growth = near ? fmin(m->growth, GROWTH_NEAR) : m->growth;
+            set_target(m, grown(m, turn));
             m->growth = fmin(GROWTH_MAX, m->growth * (1 + turn));
         }
     }
@@ -219,13 +390,31 @@ static double packets_of(const struct muxbed *m, double rate)
     return rate * ns_to_s(m->rtt) / (8 * PACKET_BYTES);
 }
 
+static void end_competing(struct muxbed *m, ns_t now)
+{
+    m->mode = MODE_DELAY;
+    m->crowded = 0;
+    m->crowded_target = 0;
+    m->competed = now;
+    m->test_every_last = m->test_every;
+    path_meter_hold(&m->meter, false);
+}
+
+static bool has_competed(const struct muxbed *m, ns_t now)
+{
+    return m->competed != NS_NEVER && now - m->competed < COMPETITION_MEMORY;
+}
+
 static void begin_competing(struct muxbed *m, ns_t now)
 {
-    double start = fmin(m->crowded_target / 2, COMPETITION_START * (double)m->sample.arrived);
+    double start = fmax(m->crowded_target / 2, COMPETITION_START * m->target);
 
-    if (m->competed != NS_NEVER && now - m->competed < COMPETITION_MEMORY) {
+    m->test_every = ALONE_EVERY;
+    if (has_competed(m, now)) { /* the last test was wrong */
         start = m->compete_target;
+        m->test_every = ns_min(2 * m->test_every_last, ALONE_EVERY_MAX);
     }
+    m->test_every_last = m->test_every;
     m->mode = MODE_COMPETING;
     path_meter_hold(&m->meter, true);
     set_target(m, fmax(m->target, start));
@@ -234,51 +423,87 @@ static void begin_competing(struct muxbed *m, ns_t now)
     m->window_max = packets_of(m, m->target);
 }
 
-static void end_competing(struct muxbed *m, ns_t now)
+static bool is_least(const struct muxbed *m)
 {
-    m->mode = MODE_DELAY;
-    m->crowded = 0;
-    m->competed = now;
-    path_meter_hold(&m->meter, false);
+    return m->target <= LEAST * (double)m->cfg.min_rate;
 }
 
+/* As far as it goes; or others were there just before. */
+static bool has_yielded(const struct muxbed *m, ns_t now)
+{
+    return is_least(m) || has_competed(m, now);
+}
+
+/* Who has yielded all that it can, and sees the queue no shorter for it, is not who keeps it full.
+ * A queue is high by the highest target of the last minute or so: that what is left to us has
+ * become little makes the link no slower. */
 static void look_for_competition(struct muxbed *m, ns_t dt, ns_t now)
 {
-    double queue = (double)m->sample.queue;
+    double queue = (double)m->sample.queue,
+           wanted = fmin(queue_at(m, m->peak_target), COMPETITION_QUEUE_MAX);
+    double high = is_least(m) ? COMPETITION_QUEUE_LEAST : COMPETITION_QUEUE;
 
-    if (queue < queue_target(m)) {
+    if (queue < wanted) {
         m->crowded = 0;
-    } else if (queue > COMPETITION_QUEUE * queue_target(m)) {
-        m->crowded_target = m->crowded ? m->crowded_target : m->target;
-        m->crowded += queue < m->queue_before ? 0 : dt; /* one that falls is our own */
+        m->crowded_target = 0;
+    } else if (queue > high * wanted && m->crowded_target <= 0) {
+        m->crowded_target = m->target;
     }
-    m->queue_before = queue;
-    if (m->crowded > COMPETITION_AFTER + 2 * m->rtt) {
+    if (m->crowded_target <= 0 || !has_yielded(m, now)) {
+        m->crowded_queue = queue;
+        return;
+    }
+    m->crowded += dt;
+    if (queue < COMPETITION_FALL * m->crowded_queue) {
+        m->crowded = 0;
+        m->crowded_queue = queue;
+    }
+    m->crowded_queue = fmax(m->crowded_queue, queue);
+    if (m->crowded > COMPETITION_AFTER + m->rtt) {
         begin_competing(m, now);
     }
+}
+
+static void begin_test(struct muxbed *m, ns_t now)
+{
+    m->test_since = now;
+    m->compete_target = m->target;
+    m->capacity = (double)m->sample.arrived;
+    m->test_look = now + m->rtt + window_of(m) + ALONE_LOOK;
+    m->test_queue = HUGE_VAL;
+    m->test_rise = -1;
+    set_target(m, ALONE_FACTOR * m->capacity);
+}
+
+static void end_test(struct muxbed *m, ns_t now)
+{
+    m->test_since = NS_NEVER;
+    m->tested = now;
+    m->test_every = ns_min(2 * m->test_every, ALONE_EVERY_MAX);
+    set_target(m, m->compete_target);
 }
 
 /* Returns whether a test is on, or has just told that nobody else is there. */
 static bool test_alone(struct muxbed *m, ns_t now)
 {
+    double queue = (double)m->sample.queue;
+
     if (m->test_since == NS_NEVER) {
-        if (now - m->tested < ALONE_EVERY) {
+        if (now - m->tested < (m->sample.lost ? 1 : 2) * m->test_every) {
             return false;
         }
-        m->test_since = now;
-        m->compete_target = m->target;
-        m->test_time = (ns_t)((double)m->sample.queue / (1 - ALONE_FACTOR)) + m->rtt;
-        m->test_time = ns_min(m->test_time + window_of(m), ALONE_TIME_MAX);
-        m->capacity = (double)m->sample.arrived;
-        set_target(m, ALONE_FACTOR * m->capacity);
+        begin_test(m, now);
     }
-    if ((double)m->sample.queue < queue_target(m) / 2) {
+    if (queue < queue_at(m, m->capacity) / 2) {
         end_competing(m, now);
-        set_target(m, m->capacity);
-    } else if (now - m->test_since > m->test_time) {
-        m->test_since = NS_NEVER;
-        m->tested = now;
-        set_target(m, m->compete_target);
+        set_target(m, fmin(ALONE_AFTER * m->capacity, m->target - fmin(0, m->test_rise) * m->peak));
+    } else if (now >= m->test_look) {
+        if (queue > m->test_queue - ALONE_FALL * ALONE_LOOK) {
+            end_test(m, now);
+        }
+        m->test_rise = (queue - m->test_queue) / ALONE_LOOK;
+        m->test_queue = queue;
+        m->test_look = now + ALONE_LOOK;
     }
     return true;
 }
@@ -320,7 +545,8 @@ static void update(struct muxbed *m, ns_t now)
     m->updated = now;
     used = (double)m->sent_bytes * 8 / ns_to_s(dt) / m->target;
     m->sent_bytes = 0;
-    m->peak = fmax(m->target, m->peak * (1 - PEAK_FADE * ns_to_s(dt)));
+    m->peak_target = fmax(m->target, m->peak_target * (1 - PEAK_FADE * ns_to_s(dt)));
+    m->peak = fmax((double)m->sample.arrived, m->peak * (1 - PEAK_FADE * ns_to_s(dt)));
     m->used += (used - m->used) * clamp((double)dt / (double)window_of(m), 0, 1);
     path_meter_look(&m->meter, window_of(m), WINDOW_PACKETS, (bps_t)m->target, &m->sample);
     if (m->sample.queue == NS_NEVER) {
@@ -333,6 +559,9 @@ static void update(struct muxbed *m, ns_t now)
     } else {
         compete(m, now);
     }
+    m->newest = (m->newest + 1) % HISTORY;
+    m->history[m->newest].since = now;
+    m->history[m->newest].target = m->target;
 }
 
 static void on_feedback(struct cc *c, const struct cc_packet *packets, size_t n, ns_t rtt, ns_t now)
@@ -374,7 +603,10 @@ int cc_muxbed_new(struct cc **out, const struct cc_config *cfg, ns_t now)
     m = (struct muxbed *)*out;
     m->cfg = *cfg;
     m->target = (double)cfg->start_rate;
+    m->history[0].target = m->target;
+    m->weight = cfg->weight > 1 ? (double)cfg->weight : 1;
     m->growth = GROWTH_FIRST;
+    m->urgency = 1;
     m->queue_bound_ns = 1e12;
     m->settling = now;
     m->updated = m->drain_since = NS_NEVER;

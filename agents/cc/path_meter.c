@@ -6,6 +6,7 @@
 #define BASE_STRETCH (4 * NS_PER_S)
 /* A busy stretch counts from so many packets on: two of them say little. */
 #define STRETCH_PACKETS_MIN 3
+#define SATURATED 0.85 /* part of the time */
 /* Arrival times come from the peer: beyond 36 years either way they are nonsense. */
 #define ARRIVAL_MAX (INT64_C(1) << 60)
 
@@ -102,28 +103,58 @@ static void close_stretch(struct stretch *all, struct stretch *one)
     *one = (struct stretch){0};
 }
 
+/* How many of the newest packets belong to the window. */
+static size_t window_packets(const struct path_meter *p, ns_t window, int32_t packets_min)
+{
+    ns_t newest = p->ring[at(p, p->count - 1)].arrival;
+    size_t n = 0;
+
+    while (n < p->count && (p->ring[at(p, p->count - 1 - n)].arrival >= newest - window ||
+                            n < (size_t)packets_min)) {
+        n++;
+    }
+    return n;
+}
+
+/* The least waiting of the n newest packets, and how it changed from one half of their time to the
+ * other. */
+static void look_at_queue(const struct path_meter *p, size_t n, struct path_sample *out)
+{
+    ns_t base = path_meter_base(p), least[2] = {NS_NEVER, NS_NEVER};
+    size_t first = p->count - n;
+    ns_t oldest = p->ring[at(p, first)].arrival;
+
+    out->span = p->ring[at(p, p->count - 1)].arrival - oldest;
+    out->sent_at = p->ring[at(p, first + n / 2)].sent;
+    for (size_t i = first; i < p->count; i++) {
+        size_t k = at(p, i);
+        int half = p->ring[k].arrival - oldest > out->span / 2;
+
+        least[half] = ns_min(least[half], p->ring[k].arrival - p->ring[k].sent - base);
+    }
+    out->queue = ns_min(least[0], least[1]);
+    out->rise = least[1] == NS_NEVER ? 0 : least[1] - least[0];
+}
+
 void path_meter_look(const struct path_meter *p, ns_t window, int32_t packets_min, bps_t pace,
                      struct path_sample *out)
 {
     struct stretch all = {0}, one = {0};
-    ns_t base = path_meter_base(p), newest;
+    size_t n;
 
     *out = (struct path_sample){.queue = NS_NEVER, .lost = p->lost};
     if (!p->count) {
         return;
     }
-    newest = p->ring[at(p, p->count - 1)].arrival;
-    for (size_t i = p->count; i-- > 0;) {
+    n = window_packets(p, window, packets_min);
+    look_at_queue(p, n, out);
+    for (size_t i = p->count; i-- > p->count - n;) {
         size_t k = at(p, i), before = at(p, i + PATH_METER_PACKETS - 1);
         ns_t gap;
 
-        if (p->ring[k].arrival < newest - window && out->packets >= packets_min) {
-            break;
-        }
         out->packets++;
         out->bytes += p->ring[k].bytes;
         out->lost += p->ring[k].lost_before;
-        out->queue = ns_min(out->queue, p->ring[k].arrival - p->ring[k].sent - base);
         if (i == 0) {
             break;
         }
@@ -142,5 +173,6 @@ void path_meter_look(const struct path_meter *p, ns_t window, int32_t packets_mi
         out->busy = all.arrival;
         out->arrived = rate_of(all.bytes, all.arrival);
         out->sent = rate_of(all.bytes, all.sent);
+        out->saturated = (double)all.sent > SATURATED * (double)out->span;
     }
 }

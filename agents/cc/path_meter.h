@@ -34,6 +34,10 @@ struct path_sample {
     bps_t arrived, sent; /* IP rates while the sender was busy; 0: it never was for long enough */
     ns_t busy;           /* time of arrival that they were measured over */
     ns_t queue;          /* smallest waiting of the window, beyond the smallest delay known */
+    ns_t span;           /* time of arrival of the window */
+    ns_t rise;           /* so much more in its newer half than in its older one */
+    ns_t sent_at;        /* when the packet in the middle of it was sent */
+    bool saturated;      /* the sender was busy nearly all of the time */
     int32_t packets, lost;
     int64_t bytes; /* of all packets in the window */
 };

@@ -8,8 +8,6 @@
 
 #define PACING_OPENING (2 * NS_PER_S)
 #define PPM INT64_C(1000000)
-#define MUXBED_ALONE_PPM 930000
-#define MUXBED_ALONE_PACING_PPM 1300000
 #define RECORD_INTERVAL (20 * NS_PER_MS)
 #define ESTIMATE_INTERVAL (20 * NS_PER_MS)
 /* With data there is always something to fill the path with, so only the path limits. */
@@ -210,9 +208,9 @@ static void follow_muxbed(struct quic_mux *m, ns_t now)
     bps_t pace, media;
 
     m->target = cc_target(m->cc);
-    pace = m->data_active ? m->target : part(m->target, MUXBED_ALONE_PACING_PPM);
+    pace = m->data_active ? m->target : part(m->target, CC_MUXBED_ALONE_PACING_PPM);
     if (m->has_media) {
-        media = part(m->target, m->data_active ? m->cfg->share_ppm : MUXBED_ALONE_PPM);
+        media = part(m->target, m->data_active ? m->cfg->share_ppm : CC_MUXBED_ALONE_PPM);
         m->media_rate = video_part(m, media);
         quic_media_tx_set_rate(&m->media, m->media_rate, now);
     }

@@ -12,6 +12,11 @@
 #define PROTOTYPE_PACING_PPM 1500000
 #define PROTOTYPE_BURST_TICKS 8
 
+static bool is_muxbed(const struct webrtc_media_tx *m)
+{
+    return m->cfg->preset == AGENT_PRESET_MUXBED;
+}
+
 static int start_controller(struct webrtc_media_tx *m, ns_t now)
 {
     struct cc_config cfg = agent_media_limits(m->cfg);
@@ -21,17 +26,22 @@ static int start_controller(struct webrtc_media_tx *m, ns_t now)
         return cc_prototype_new(&m->cc, &cfg, now);
     }
     cfg.max_rate = agent_media_ip_rate(&m->packing, cfg.max_rate) + m->audio_rate;
+    if (is_muxbed(m)) {
+        return cc_muxbed_new(&m->cc, &cfg, now);
+    }
     return cc_libwebrtc_new(&m->cc, &cfg, now);
 }
 
 int webrtc_media_rate_start(struct webrtc_media_tx *m, ns_t now)
 {
+    /* muxbed measures how fast a frame arrives that was spread over time */
+    ns_t burst = is_muxbed(m) ? 0 : m->cfg->webrtc_pacing_burst;
     int rv;
 
     m->ticking = m->cfg->preset == AGENT_PRESET_PROTOTYPE;
     rv = start_controller(m, now);
     if (rv == 0) {
-        pacer_init(&m->pacer, m->cfg->start_rate, m->cfg->webrtc_pacing_burst, now);
+        pacer_init(&m->pacer, m->cfg->start_rate, burst, now);
         tick_pacer_init(&m->tick_pacer, (int64_t)RTX_PACKET_BYTES_MAX, now);
         tick_pacer_set_burst(&m->tick_pacer, PROTOTYPE_BURST_TICKS);
         pushback_init(&m->pushback, PUSHBACK_QUEUE);
@@ -95,6 +105,20 @@ static void update_ticking(struct webrtc_media_tx *m, ns_t now)
     record_rate(m, target, now);
 }
 
+/* What media has of the target. */
+static bps_t media_part(const struct webrtc_media_tx *m, bps_t target)
+{
+    return (is_muxbed(m) ? part(target, CC_MUXBED_ALONE_PPM) : target) - m->audio_rate;
+}
+
+static bps_t pacing_rate(const struct webrtc_media_tx *m, bps_t target)
+{
+    if (is_muxbed(m)) {
+        return part(target, CC_MUXBED_ALONE_PACING_PPM);
+    }
+    return part(m->media_rate + m->audio_rate, agent_media_pacing_ppm(m->cfg));
+}
+
 void webrtc_media_rate_update(struct webrtc_media_tx *m, ns_t now)
 {
     struct cc_probe probe;
@@ -109,10 +133,11 @@ void webrtc_media_rate_update(struct webrtc_media_tx *m, ns_t now)
     }
     target = cc_target(m->cc);
     least = agent_media_ip_rate(&m->packing, m->cfg->min_rate);
-    m->media_rate = target - m->audio_rate > least ? target - m->audio_rate : least;
+    m->media_rate = media_part(m, target);
+    m->media_rate = m->media_rate > least ? m->media_rate : least;
     encode = m->media_rate - part(m->media_rate, resend_share_ppm(&m->resend_share, now));
     encoder_set_target(m->encoder, agent_media_payload_rate(&m->packing, encode), now);
-    pace = part(m->media_rate + m->audio_rate, agent_media_pacing_ppm(m->cfg));
+    pace = pacing_rate(m, target);
     drain = queue_rate(m, now);
     pacer_set_rate(&m->pacer, pace > drain ? pace : drain, now);
     /* as in libwebrtc, a cluster waits for a packet of media to begin with */
@@ -141,7 +166,7 @@ bool webrtc_media_rate_skips(struct webrtc_media_tx *m)
     bps_t least = agent_media_ip_rate(&m->packing, m->cfg->min_rate);
     int64_t every = 0;
 
-    if (m->cc && !m->ticking) {
+    if (m->cc && !m->ticking && !is_muxbed(m)) {
         every = pushback_skip(&m->pushback, cc_target(m->cc), least);
     }
     return every && m->offered++ % (uint64_t)every == 0;

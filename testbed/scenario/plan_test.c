@@ -221,7 +221,7 @@ static const struct {
     {"duration: 10s\naudio: {rate: 20kbit}\nflows: [{kind: data, size: endless}]\n",
      "f:2:15: audio.rate is the media flow's, which there is none of"},
     {"duration: 10s\npreset: cubic\npriority: 2\nflows: [{kind: media}]\n",
-     "f:3:11: priority is a weight of preset libwebrtc"},
+     "f:3:11: priority is a weight of presets libwebrtc and muxbed"},
     {"duration: 10s\npreset: reno\necn: l4s\nflows: [{kind: media}]\n",
      "f:3:6: ecn l4s needs a rate control that answers marks by their share"},
     {"flows:\n- {kind: media, start-rate: 300kbit}\nduration: 9s\n",
@@ -241,7 +241,7 @@ static const struct {
     {"flows:\n- {kind: data, size: endless}\n", "f:2:22: duration is missing"},
     {FILE_FLOW "stack: webrtc\npreset: cubic\n",
      "f:3:9: preset is one for both flows together; allowed with stack webrtc, where data has "
-     "SCTP's own: libwebrtc, prototype\n"},
+     "SCTP's own: libwebrtc, prototype, muxbed\n"},
     {"stack: webrtc\nflows:\n- {kind: data, size: 1MB, message-size: 263kB}\n",
      "f:3:41: data.message-size is above 256KiB"},
     /* grid */

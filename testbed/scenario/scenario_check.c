@@ -172,9 +172,9 @@ static void check_audio(const struct scenario *s, scenario_check_report *report,
 
 static void check_call(const struct scenario *s, scenario_check_report *report, void *ctx)
 {
-    if (s->priority != 1 && s->preset != AGENT_PRESET_LIBWEBRTC)
+    if (s->priority != 1 && s->preset != AGENT_PRESET_LIBWEBRTC && s->preset != AGENT_PRESET_MUXBED)
         report(ctx, "priority", "preset",
-               "priority is a weight of preset libwebrtc; allowed with other presets: 1");
+               "priority is a weight of presets libwebrtc and muxbed; allowed with others: 1");
     if (s->ecn == AGENT_ECN_L4S && s->stack != SCENARIO_STACK_EXEC &&
         (s->preset == AGENT_PRESET_RENO || s->preset == AGENT_PRESET_CUBIC ||
          s->preset == AGENT_PRESET_BBR))
@@ -245,10 +245,11 @@ static void check_channel(const struct scenario *s, size_t i, scenario_check_rep
 
 static void check_webrtc(const struct scenario *s, scenario_check_report *report, void *ctx)
 {
-    if (s->preset != AGENT_PRESET_LIBWEBRTC && s->preset != AGENT_PRESET_PROTOTYPE)
+    if (s->preset != AGENT_PRESET_LIBWEBRTC && s->preset != AGENT_PRESET_PROTOTYPE &&
+        s->preset != AGENT_PRESET_MUXBED)
         report(ctx, "preset", "stack",
                "preset is one for both flows together; allowed with stack webrtc, where data has "
-               "SCTP's own: libwebrtc, prototype");
+               "SCTP's own: libwebrtc, prototype, muxbed");
 }
 
 void scenario_check_useless(const struct scenario *s, const struct scenario_useless *u,

@@ -105,9 +105,10 @@ static void check_control(const struct scenario *s, const struct scenario_call *
     bool library = of->preset == AGENT_PRESET_RENO || of->preset == AGENT_PRESET_CUBIC ||
                    of->preset == AGENT_PRESET_BBR;
 
-    if (c->priority != 1 && of->preset != AGENT_PRESET_LIBWEBRTC)
+    if (c->priority != 1 && of->preset != AGENT_PRESET_LIBWEBRTC &&
+        of->preset != AGENT_PRESET_MUXBED)
         report(to, "priority", ".preset",
-               "is a weight of preset libwebrtc; allowed with other presets: 1");
+               "is a weight of presets libwebrtc and muxbed; allowed with others: 1");
     if (of->ecn == AGENT_ECN_L4S && library && of->preset != s->preset)
         report(to, "preset", "ecn",
                "answers no marks by their share (RFC 9331), as ecn l4s needs it; allowed: "
@@ -132,9 +133,10 @@ static void check_call(const struct scenario *s, size_t n, const struct sink *to
     snprintf(key, sizeof(key), "%s.segments", to->group);
     check_crossing(s, c->segments, key, to);
     if (of.stack == AGENT_STACK_WEBRTC && of.preset != AGENT_PRESET_LIBWEBRTC &&
-        of.preset != AGENT_PRESET_PROTOTYPE)
+        of.preset != AGENT_PRESET_PROTOTYPE && of.preset != AGENT_PRESET_MUXBED)
         report(to, "preset", ".stack",
-               "is one for both flows together; allowed with stack webrtc: libwebrtc, prototype");
+               "is one for both flows together; allowed with stack webrtc: libwebrtc, prototype, "
+               "muxbed");
 }
 
 /* ---- cross traffic ---- */

@@ -214,7 +214,7 @@ static const struct {
     {CALL "call3: {start: 5s, pause: 60s}\n", "f:3:27: call3.pause is not while the call is on"},
     {CALL "call2: {start: 5s, stack: webrtc, preset: bbr}\n", "call2.preset is one for both"},
     {CALL "call2: {start: 5s, preset: cubic, priority: 2}\n",
-     "f:3:45: call2.priority is a weight of preset libwebrtc; allowed with other presets: 1"},
+     "f:3:45: call2.priority is a weight of presets libwebrtc and muxbed; allowed with others: 1"},
     {CALL "ecn: l4s\ncall2: {start: 5s, preset: cubic}\n",
      "f:4:28: call2.preset answers no marks by their share"},
     {CALL "call2: {start: 5s, priority: 17}\n",
