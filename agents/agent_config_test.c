@@ -358,8 +358,9 @@ static void test_webrtc_limits(void **state)
         "data2 = file\ndata2.message-size = 262145",
     };
     static const char *const taken[] = {
-        "preset = prototype",     "data.message-size = 262144", "data2 = file",
-        "data.order = unordered", "data.lifetime = 1s",         "data.interval = 1ms",
+        "preset = prototype",  "preset = muxbed",        "data.message-size = 262144",
+        "data2 = file",        "data.order = unordered", "data.lifetime = 1s",
+        "data.interval = 1ms",
     };
     char message[256], text[160];
 

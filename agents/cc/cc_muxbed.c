@@ -70,8 +70,9 @@
 #define COMPETITION_QUEUE 2.5       /* targets; */
 #define COMPETITION_QUEUE_LEAST 1.5 /* of who cannot yield further */
 #define COMPETITION_QUEUE_MAX (30 * NS_PER_MS)
-#define LEAST 1.25 /* times the minimum */
-#define COMPETITION_FALL 0.6
+#define COMPETITION_OVER 2.0 /* below: nobody is there */
+#define LEAST 1.25           /* times the minimum */
+#define COMPETITION_FALL 0.4
 #define COMPETITION_DECREASE 0.65
 #define COMPETITION_START 1.5 /* of what is sent */
 #define COMPETITION_MEMORY (15 * NS_PER_S)
@@ -130,6 +131,7 @@ struct muxbed {
     ns_t drain_since, drained; /* NS_NEVER: not draining; the last time it ended */
     ns_t crowded;              /* so long the queue has been above what we want without a break */
     double crowded_queue;      /* ... and has been no less than this, */
+    bool yielded;              /* and we went as far down as we can, or others were there before */
     double crowded_target;     /* and the target was this then */
     /* MODE_COMPETING */
     ns_t reduced;            /* the last decrease */
@@ -286,13 +288,16 @@ static void note_level(struct muxbed *m, double part)
     }
 }
 
+/* What is sent comes slower than it left. */
+static bool is_slowed(const struct muxbed *m)
+{
+    return has_measured(m) && (double)m->sample.arrived < LIMITED_RATIO * (double)m->sample.sent;
+}
+
 static bool is_limited(const struct muxbed *m)
 {
-    const struct path_sample *s = &m->sample;
-
-    return (double)s->queue > LIMITED_QUEUE_PART * queue_target(m) ||
-           (has_measured(m) && s->saturated &&
-            (double)s->arrived < LIMITED_RATIO * (double)s->sent);
+    return (double)m->sample.queue > LIMITED_QUEUE_PART * queue_target(m) ||
+           (m->sample.saturated && is_slowed(m));
 }
 
 /* Losses while the queue is short: the queue is shorter than we want it. */
@@ -341,10 +346,12 @@ static bool is_near_level(struct muxbed *m, double turn)
     return m->near < NEAR_TURNS;
 }
 
-/* Not above what frames arrive at: then only the queue's error would be left to say so. */
+/* Frames that arrive slower than they left show the capacity, or less: no growth above that. */
 static double grown(const struct muxbed *m, double turn)
 {
-    return fmax(m->target, fmin(m->target * (1 + m->growth * turn), m->fastest));
+    double rate = m->target * (1 + m->growth * turn);
+
+    return is_slowed(m) ? fmax(m->target, fmin(rate, m->fastest)) : rate;
 }
 
 static void follow_delay(struct muxbed *m, ns_t dt, ns_t now)
@@ -371,8 +378,7 @@ static void follow_delay(struct muxbed *m, ns_t dt, ns_t now)
         set_target(m, m->target + gain * (wanted - m->target));
     } else if (m->used > USED_RATIO || (double)s->arrived > m->target) {
         double turn = clamp((double)dt / (double)turn_of(m), 0, 1);
-        bool near = is_near_level(m, turn) ||
-                    (has_measured(m) && (double)s->arrived < LIMITED_RATIO * (double)s->sent);
+        bool near = is_near_level(m, turn) || is_slowed(m);
 
         m->usage = CC_USAGE_NORMAL;
         if (m->drain_since == NS_NEVER) {
@@ -395,6 +401,7 @@ static void end_competing(struct muxbed *m, ns_t now)
     m->mode = MODE_DELAY;
     m->crowded = 0;
     m->crowded_target = 0;
+    m->yielded = false;
     m->competed = now;
     m->test_every_last = m->test_every;
     path_meter_hold(&m->meter, false);
@@ -428,12 +435,6 @@ static bool is_least(const struct muxbed *m)
     return m->target <= LEAST * (double)m->cfg.min_rate;
 }
 
-/* As far as it goes; or others were there just before. */
-static bool has_yielded(const struct muxbed *m, ns_t now)
-{
-    return is_least(m) || has_competed(m, now);
-}
-
 /* Who has yielded all that it can, and sees the queue no shorter for it, is not who keeps it full.
  * A queue is high by the highest target of the last minute or so: that what is left to us has
  * become little makes the link no slower. */
@@ -443,13 +444,15 @@ static void look_for_competition(struct muxbed *m, ns_t dt, ns_t now)
            wanted = fmin(queue_at(m, m->peak_target), COMPETITION_QUEUE_MAX);
     double high = is_least(m) ? COMPETITION_QUEUE_LEAST : COMPETITION_QUEUE;
 
-    if (queue < wanted) {
+    if (queue < fmin(COMPETITION_OVER * wanted, COMPETITION_QUEUE_MAX)) {
         m->crowded = 0;
         m->crowded_target = 0;
+        m->yielded = false;
     } else if (queue > high * wanted && m->crowded_target <= 0) {
         m->crowded_target = m->target;
     }
-    if (m->crowded_target <= 0 || !has_yielded(m, now)) {
+    m->yielded |= m->crowded_target > 0 && (is_least(m) || has_competed(m, now));
+    if (!m->yielded) {
         m->crowded_queue = queue;
         return;
     }

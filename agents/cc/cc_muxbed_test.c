@@ -33,17 +33,22 @@ static int tear_down(void **state)
 
 #define PENDING_MAX 65536
 
-/* A sender that paces at the target into a link of a rate, 10 ms each way; every 20 ms it is told
- * what has become of its packets. Returns the queue at the end. */
-static ns_t drive(bps_t link, ns_t *now, ns_t until)
+/* A sender that paces at the target into a link of a rate, 10 ms each way, which it shares with
+ * traffic of another that heeds nothing; every 20 ms it is told what has become of its packets.
+ * Returns the queue at the end. */
+static ns_t drive_beside(bps_t others, bps_t link, ns_t *now, ns_t until)
 {
     static struct cc_packet pending[PENDING_MAX];
     ns_t free_at = *now, told = *now;
     size_t first = 0, n = 0;
+    ns_t before = *now;
 
     while (*now < until) {
         assert_true(n < PENDING_MAX);
+        free_at = ns_max(free_at, before) +
+                  (ns_t)((double)others / (double)link * (double)(*now - before));
         free_at = ns_max(free_at, *now) + rate_duration(link, BYTES);
+        before = *now;
         cc_on_sent(cc, BYTES, *now);
         pending[n++] = (struct cc_packet){
             .sent = *now, .arrival = free_at + 10 * MS, .bytes = BYTES, .probe = CC_NO_PROBE};
@@ -65,6 +70,11 @@ static ns_t drive(bps_t link, ns_t *now, ns_t until)
     return ns_max(free_at - *now, 0);
 }
 
+static ns_t drive(bps_t link, ns_t *now, ns_t until)
+{
+    return drive_beside(0, link, now, until);
+}
+
 static void test_finds_and_follows(void **state)
 {
     static const bps_t links[] = {5000000, 20000000, 3000000, 6000000};
@@ -75,6 +85,26 @@ static void test_finds_and_follows(void **state)
         queue = drive(links[i], &now, now + 15 * NS_PER_S);
         assert_in_range(cc_target(cc), links[i] * 93 / 100, links[i] * 104 / 100);
         assert_in_range(queue, 0, 25 * MS);
+    }
+}
+
+/* Traffic that heeds nothing leaves less and more: we have what is left, with a short queue, and
+ * take it for no competitor. */
+static void test_beside_constant_traffic(void **state)
+{
+    static const bps_t others[] = {2000000, 2500000, 3200000, 2000000};
+    ns_t now = 0, queue;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        struct cc_state s;
+
+        queue = drive_beside(others[i], 4000000, &now, now + 15 * NS_PER_S);
+        cc_state(cc, &s);
+        assert_in_range(cc_target(cc), (4000000 - others[i]) * 80 / 100,
+                        (4000000 - others[i]) * 120 / 100);
+        assert_in_range(queue, 0, 60 * MS);
+        assert_int_equal(s.state, CC_STATE_INCREASE);
     }
 }
 
@@ -149,6 +179,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_finds_and_follows, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_beside_constant_traffic, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_absurd_feedback, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_silence, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_probes, set_up, tear_down),

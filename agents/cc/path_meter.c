@@ -136,6 +136,11 @@ static void look_at_queue(const struct path_meter *p, size_t n, struct path_samp
     out->rise = least[1] == NS_NEVER ? 0 : least[1] - least[0];
 }
 
+static ns_t sent_span(const struct path_meter *p, size_t n)
+{
+    return p->ring[at(p, p->count - 1)].sent - p->ring[at(p, p->count - n)].sent;
+}
+
 void path_meter_look(const struct path_meter *p, ns_t window, int32_t packets_min, bps_t pace,
                      struct path_sample *out)
 {
@@ -173,6 +178,6 @@ void path_meter_look(const struct path_meter *p, ns_t window, int32_t packets_mi
         out->busy = all.arrival;
         out->arrived = rate_of(all.bytes, all.arrival);
         out->sent = rate_of(all.bytes, all.sent);
-        out->saturated = (double)all.sent > SATURATED * (double)out->span;
+        out->saturated = (double)all.sent > SATURATED * (double)sent_span(p, n);
     }
 }

@@ -66,6 +66,10 @@ static void test_overload(void **state)
     assert_int_equal(sample.busy, 42 * MS); /* with the way to the packet before the window */
     /* the first of the window waits least: number 29 */
     assert_int_equal(sample.queue, 29 * 400 * NS_PER_US);
+    assert_int_equal(sample.span, 40 * MS);
+    assert_int_equal(sample.rise, 11 * 400 * NS_PER_US); /* number 40 begins the newer half */
+    assert_int_equal(sample.sent_at, 39 * 1600 * NS_PER_US);
+    assert_true(sample.saturated);
 }
 
 /* Frames of five packets: what lies between them says nothing of the path. */
@@ -82,6 +86,8 @@ static void test_pauses(void **state)
     assert_int_equal(sample.sent, 2 * RATE);
     assert_int_equal(sample.bytes, 20 * BYTES);
     assert_int_equal(sample.queue, 0);
+    assert_int_equal(sample.rise, 0);
+    assert_false(sample.saturated);
 }
 
 static void test_losses(void **state)

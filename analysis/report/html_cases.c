@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define KEY "setting"
-#define STACKS_MAX 4
+#define COLUMNS_MAX 8
 
 /* What came of some expectations. */
 struct tally {
@@ -17,14 +17,34 @@ struct tally {
 struct cases {
     const struct plan_results *p;
     const json_t *expect;
-    const char *stacks[STACKS_MAX];
-    size_t stack_count;
+    struct {
+        const char *stack, *preset; /* preset is NULL where it does not vary */
+    } columns[COLUMNS_MAX];
+    size_t column_count;
 };
 
 static const char *setting_of(const struct plan_results *p, size_t cell)
 {
     return json_string_value(
         json_object_get(json_object_get(p->runs[p->cells[cell].shown].doc, "cell"), KEY));
+}
+
+/* The rate control, where the cells differ by it. */
+static const char *preset_of(const struct plan_results *p, size_t cell)
+{
+    return json_string_value(
+        json_object_get(json_object_get(p->runs[p->cells[cell].shown].doc, "cell"), "preset"));
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool is_of_column(const struct cases *c, size_t cell, size_t column)
+{
+    return same_text(plan_results_stack(c->p, cell), c->columns[column].stack) &&
+           same_text(preset_of(c->p, cell), c->columns[column].preset);
 }
 
 /* How much of a setting's name is that of its case. */
@@ -97,14 +117,14 @@ static void put_tally(FILE *f, const struct tally *t)
 
 /* ---- a line per case ---- */
 
-static struct tally tally_of_case(const struct cases *c, const char *setting, const char *stack)
+static struct tally tally_of_case(const struct cases *c, const char *setting, size_t column)
 {
     struct tally sum = {0};
 
     for (size_t i = 0; i < c->p->cell_count; i++) {
         const char *other = setting_of(c->p, i);
 
-        if (other && same_case(setting, other) && strcmp(plan_results_stack(c->p, i), stack) == 0) {
+        if (other && same_case(setting, other) && is_of_column(c, i, column)) {
             struct tally t = tally_of_cell(c, i);
 
             sum.met += t.met;
@@ -130,9 +150,13 @@ static bool is_first_of_case(const struct plan_results *p, size_t cell)
 static void put_head(FILE *f, const struct cases *c, const char *first)
 {
     fprintf(f, "<div class=\"scroll\"><table><tr><th>%s</th>", first);
-    for (size_t k = 0; k < c->stack_count; k++) {
+    for (size_t k = 0; k < c->column_count; k++) {
         fputs("<th class=\"l\">", f);
-        html_text_put(f, c->stacks[k]);
+        html_text_put(f, c->columns[k].stack);
+        if (c->columns[k].preset) {
+            fputs(", ", f);
+            html_text_put(f, c->columns[k].preset);
+        }
         fputs("</th>", f);
     }
     fputs("</tr>\n", f);
@@ -166,8 +190,8 @@ static void put_cases(FILE *f, const struct cases *c)
             continue;
         }
         put_name(f, c->p, i, setting);
-        for (size_t k = 0; k < c->stack_count; k++) {
-            struct tally t = tally_of_case(c, setting, c->stacks[k]);
+        for (size_t k = 0; k < c->column_count; k++) {
+            struct tally t = tally_of_case(c, setting, k);
 
             put_tally(f, &t);
         }
@@ -207,6 +231,10 @@ static void put_failures(FILE *f, const struct cases *c, size_t cell)
             html_text_put(f, setting);
             fputs("</td><td class=\"l\">", f);
             html_text_put(f, plan_results_stack(c->p, cell));
+            if (preset_of(c->p, cell)) {
+                fputs(", ", f);
+                html_text_put(f, preset_of(c->p, cell));
+            }
             fputs("</td><td class=\"l\">", f);
             html_text_put(f, name ? without_setting(name, setting) : "");
             fputs("</td><td class=\"l\">", f);
@@ -241,17 +269,18 @@ static void put_all_failures(FILE *f, const struct cases *c)
 
 /* ---- which ---- */
 
-static void find_stacks(struct cases *c)
+static void find_columns(struct cases *c)
 {
     for (size_t i = 0; i < c->p->cell_count; i++) {
-        const char *stack = plan_results_stack(c->p, i);
         size_t k = 0;
 
-        while (k < c->stack_count && strcmp(c->stacks[k], stack) != 0) {
+        while (k < c->column_count && !is_of_column(c, i, k)) {
             k++;
         }
-        if (k == c->stack_count && k < STACKS_MAX) {
-            c->stacks[c->stack_count++] = stack;
+        if (k == c->column_count && k < COLUMNS_MAX) {
+            c->columns[k].stack = plan_results_stack(c->p, i);
+            c->columns[k].preset = preset_of(c->p, i);
+            c->column_count++;
         }
     }
 }
@@ -277,7 +306,7 @@ void html_cases_put(FILE *f, const struct plan_results *p, const json_t *summary
     if (!varies(p) || json_array_size(c.expect) == 0) {
         return;
     }
-    find_stacks(&c);
+    find_columns(&c);
     fputs("<h2>Case by case</h2>\n<p>How many of the scenario's expectations each case meets, over "
           "all its variants.</p>\n",
           f);

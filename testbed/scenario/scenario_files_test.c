@@ -93,7 +93,7 @@ static void test_committed_scenarios(void **state)
         {"scenarios/traced-call.yaml", "traced-call", 1},
         {"scenarios/shifting-share.yaml", "shifting-share", 1},
         {"scenarios/varying-rate.yaml", "varying-rate", 1},
-        {"scenarios/rfc8867/suite.yaml", "rfc8867", 186},
+        {"scenarios/rfc8867/suite.yaml", "rfc8867", 372},
         {"scenarios/spotify/cohorts.yaml", "spotify-cohorts", 204},
         {"scenarios/spotify/event.yaml", "spotify-event", 20},
         {"scenarios/links/delayed-file.yaml", "links-delayed-file", 2},

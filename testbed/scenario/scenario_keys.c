@@ -115,7 +115,8 @@ static const struct scenario_key keys[] = {
      .words = {"libwebrtc", "prototype", "reno", "cubic", "bbr", "muxbed"},
      .help = "rate control: reno, cubic and bbr are those of the QUIC library"},
     {ROW("priority", COUNT, priority, "1"), .min = 1, .max = AGENT_PRIORITY_MAX,
-     .help = "presets libwebrtc, muxbed: weight of the call's rate against other calls' at a bottleneck"},
+     .help = "presets libwebrtc, muxbed: weight of the call's rate against other calls' at a "
+             "bottleneck"},
     {ROW("ecn", WORD, ecn, "off"), .words = {"off", "classic", "l4s"},
      .help = "explicit congestion notification: none, ECT(0) (RFC 3168), or ECT(1) (RFC 9331)"},
     {ROW("share", RATIO, share_ppm, "0.5"), .min = 0, .max = 1000000,
