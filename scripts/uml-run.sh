@@ -60,9 +60,6 @@ run_inside() {
     mapfile -d '' vars <"$state/environment"
     ip link set lo up
     cd "$(<"$state/folder")"
-    # What the host takes from this kernel it counts as run by whoever was running: a process of
-    # real-time priority would be held back for it, now and then for minutes.
-    echo -1 >/proc/sys/kernel/sched_rt_runtime_us
     setsid env -i "${vars[@]}" "${argv[@]}" <&- 0</dev/null \
         >"$state/stdout" 2>"$state/stderr" || status=$?
     echo "$status" >"$state/status"
