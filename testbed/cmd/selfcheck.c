@@ -297,7 +297,7 @@ bool selfcheck_holds(const struct selfcheck *s)
         if (s->paths[i].state != SELFCHECK_HELD)
             return false;
     }
-    return s->path_count > 0;
+    return s->path_count > 0 && (s->step_count == 0 || selfcheck_at_once(s) > 0);
 }
 
 size_t selfcheck_at_once(const struct selfcheck *s)

@@ -48,7 +48,8 @@ struct selfcheck {
  * error. Returns 0, or an exit code, having said what is missing. */
 int selfcheck_make(struct selfcheck *s, const struct plan *plan, const char *link, bool quiet);
 void selfcheck_fini(struct selfcheck *s);
-/* Whether every cell of the plan can be run faithfully here, one run at a time. */
+/* Whether every cell of the plan can be run faithfully here, one run at a time: its path held, and
+ * the most demanding one did again. */
 bool selfcheck_holds(const struct selfcheck *s);
 /* How many runs at once held; 0: not even one. */
 size_t selfcheck_at_once(const struct selfcheck *s);

@@ -110,8 +110,8 @@ static void test_selfcheck(void **state)
     assert_int_equal(s.path_count, 1); /* both stacks have it */
     assert_int_equal(s.paths[0].cells, 2);
     assert_int_not_equal(s.paths[0].state, SELFCHECK_UNKNOWN);
-    assert_int_equal(selfcheck_holds(&s), s.paths[0].state == SELFCHECK_HELD);
-    assert_int_equal(s.step_count > 0, selfcheck_holds(&s));
+    assert_int_equal(s.step_count > 0, s.paths[0].state == SELFCHECK_HELD);
+    assert_int_equal(selfcheck_holds(&s), selfcheck_at_once(&s) > 0);
     assert_true(selfcheck_at_once(&s) <= SELFCHECK_AT_ONCE_MAX);
     doc = selfcheck_json(&s);
     assert_int_equal(json_is_true(json_object_get(doc, "holds")), selfcheck_holds(&s));
@@ -121,12 +121,41 @@ static void test_selfcheck(void **state)
     plan_free(plan);
 }
 
+/* A path that holds once and not again is none to rely on. */
+static void test_not_even_one(void **state)
+{
+    struct plan *plan = parse(scenario);
+    struct selfcheck_path path = {.run = &plan->runs[0], .state = SELFCHECK_HELD};
+    struct selfcheck s = {.link = RUN_LINK_WIRE,
+                          .paths = &path,
+                          .path_count = 1,
+                          .steps = {{.at_once = 1, .held = 0, .wire_late_p99 = NS_NEVER}},
+                          .step_count = 1};
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    (void)state;
+    assert_non_null(out);
+    for (size_t i = 0; i < RUN_CHECK_FEATURES; i++)
+        s.features[i].name = s.features[i].use = "";
+    assert_false(selfcheck_holds(&s));
+    selfcheck_print(&s, out);
+    fclose(out);
+    assert_non_null(strstr(text, "cannot run the scenario faithfully on link wire"));
+    s.steps[0].held = 1;
+    assert_true(selfcheck_holds(&s));
+    free(text);
+    plan_free(plan);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_real_link),
         cmocka_unit_test(test_a_link_that_is_too_fast),
         cmocka_unit_test(test_selfcheck),
+        cmocka_unit_test(test_not_even_one),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
