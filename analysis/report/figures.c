@@ -562,7 +562,10 @@ int figures_draw(const struct plan_results *p, const json_t *summary, const char
     snprintf(log, sizeof log, "%s/plots/gnuplot.log", p->dir);
     error = spawn_gnuplot(&pid, p->dir, log);
     if (error) {
-        return fault_set(f, ERR_OS, "gnuplot: %s", strerror(error));
+        return fault_set(f, ERR_OS,
+                         "gnuplot: %s; the report lacks its figures, `run-scenario report` draws "
+                         "them once it is there",
+                         strerror(error));
     }
     while (waitpid(pid, &status, 0) < 0) {
         if (errno != EINTR) {

@@ -497,8 +497,8 @@ static void put_runs(struct page *g)
     fputs("<p>Beside this page: <a href=\"summary.json\">summary.json</a>, <a "
           "href=\"summary.csv\">summary.csv</a> (every metric of every cell), <a "
           "href=\"plots/plots.gp\">plots/plots.gp</a> (draws the figures again). In each run's "
-          "folder: the scenario as run, records (CSV), captures (pcap) and the series behind the "
-          "plots.</p>\n",
+          "folder: the scenario as run, the series behind the plots and, as far as "
+          "<code>--keep</code> left them, records (CSV) and captures (pcap).</p>\n",
           g->f);
 }
 

@@ -3,6 +3,7 @@
 
 #include "agents/base/utf8.h"
 #include "analysis/report/html_text.h"
+#include "analysis/report/impairments.h"
 #include "analysis/report/run_list.h"
 
 #include <jansson.h>
@@ -14,6 +15,7 @@
 #define PATH_BYTES 4096
 #define COMMAND_BYTES 2000
 #define QUEUE_ROUNDING_MS 0.5
+#define DIFFERS "differs from cell to cell"
 #define DESCRIPTION "description: "
 
 /* ---- the question ---- */
@@ -121,6 +123,18 @@ static void put_number(FILE *f, const struct plan_results *p, const char *param,
     }
 }
 
+/* A number of the path; where cells differ in it, though not by its own key, that they do. */
+static void put_path(FILE *f, const struct plan_results *p, const char *param, const char *key,
+                     const char *name, double scale, const char *unit)
+{
+    if (same(p, param)) {
+        put_number(f, p, param, name, scale, unit);
+    } else if (json_object_get(p->cells[0].params, param) && !*varied(p, 0, key)) {
+        put_row(f, name);
+        fputs(DIFFERS "</td></tr>\n", f);
+    }
+}
+
 /* In ms where that is the same everywhere, as scenarios give it, else in bytes. */
 static void put_queue(FILE *f, const struct plan_results *p)
 {
@@ -141,6 +155,72 @@ static void put_queue(FILE *f, const struct plan_results *p)
         put_row(f, "queue of the bottleneck");
         fprintf(f, "%.0f ms</td></tr>\n", first);
     }
+}
+
+/* Loss, jitter and copies, and the way back where it is another: what rate, delay and queue leave
+ * out. */
+static void put_impairments(FILE *f, const struct plan_results *p)
+{
+    char *first = NULL;
+    bool same_in_all = true;
+
+    for (size_t c = 0; c < p->cell_count; c++) {
+        char *text = NULL;
+        size_t size;
+        FILE *out = open_memstream(&text, &size);
+
+        if (out) {
+            impairments_print(out, json_object_get(p->runs[p->cells[c].shown].doc, "path"));
+            fclose(out);
+        }
+        same_in_all &= c == 0 || strcmp(first ? first : "", text ? text : "") == 0;
+        if (c == 0) {
+            first = text;
+        } else {
+            free(text);
+        }
+    }
+    if (!same_in_all || (first && *first)) {
+        put_row(f, "loss, jitter, way back");
+        html_text_put(f, same_in_all ? first + strspn(first, ", ") : DIFFERS);
+        fputs("</td></tr>\n", f);
+    }
+    free(first);
+}
+
+static void put_rate_control(FILE *f, const struct plan_results *p)
+{
+    const char *preset = json_string_value(same(p, "preset"));
+
+    if (preset) {
+        put_row(f, "rate control of the calls");
+        html_text_put(f, preset);
+        fputs("</td></tr>\n", f);
+    }
+}
+
+/* All keys of a run, for those who want to know exactly. */
+static void put_scenario(FILE *f, const struct plan_results *p)
+{
+    char path[PATH_BYTES], *line = NULL;
+    size_t room = 0;
+    FILE *in;
+
+    snprintf(path, sizeof path, "%s/%s/scenario.yaml", p->dir, p->runs[0].name);
+    in = fopen(path, "re");
+    if (!in) {
+        return;
+    }
+    fputs("<details><summary>Every key, as run in ", f);
+    html_text_put(f, p->runs[0].name);
+    fputs("</summary>\n<pre>", f);
+    while (getline(&line, &room, in) > 0) {
+        utf8_repair(line);
+        html_text_put(f, line);
+    }
+    fputs("</pre></details>\n", f);
+    free(line);
+    fclose(in);
 }
 
 static void put_data(FILE *f, const struct plan_results *p)
@@ -197,18 +277,21 @@ void html_setup_put(FILE *f, const struct plan_results *p)
     put_question(f, p);
     fputs("<h2>Set-up</h2>\n<div class=\"scroll\"><table>\n", f);
     put_varied(f, p);
-    put_number(f, p, "rate_bps", "link rate", 1e-6,
-               json_array_size(json_object_get(p->runs[0].doc, "link_rate"))
-                   ? "Mbit/s at first, then others"
-                   : "Mbit/s");
-    put_number(f, p, "delay_ms", "one-way propagation delay", 1, "ms");
+    put_path(f, p, "rate_bps", "path.rate", "link rate", 1e-6,
+             json_array_size(json_object_get(p->runs[0].doc, "link_rate"))
+                 ? "Mbit/s at first, then others"
+                 : "Mbit/s");
+    put_path(f, p, "delay_ms", "path.delay", "one-way propagation delay", 1, "ms");
     put_queue(f, p);
+    put_impairments(f, p);
+    put_rate_control(f, p);
     put_data(f, p);
     put_repetitions(f, p);
     put_row(f, "bottleneck made by");
     fputs("link ", f);
     html_text_put(f, p->link);
     fputs("</td></tr>\n</table></div>\n", f);
+    put_scenario(f, p);
 }
 
 /* ---- again ---- */

@@ -705,6 +705,46 @@ static void write_index(const struct fixture *x, const char *name)
     sqlite3_close(db);
 }
 
+static void jittery_run(const struct fixture *x, const char *name, int jitter_ms, int mbps)
+{
+    struct run_folder r = {0};
+    char text[1024];
+
+    snprintf(r.dir, sizeof r.dir, "%.400s/%.60s", x->dir, name);
+    mkdir(r.dir, 0777);
+    run_folder_text(&r, "manifest.json", "{}");
+    snprintf(
+        text, sizeof text,
+        "{\"schema\":1,\"name\":\"%s\",\"plan\":\"p\",\"cell\":{\"stack\":\"%s\"},\"stack\":\"%s\","
+        "\"preset\":\"reno\",\"link\":\"sim\",\"path\":{\"rate_bps\":%d000000,\"delay_ns\":1000,"
+        "\"queue_bytes\":187500,\"impairments\":{\"forward\":{\"delay_ns\":1000,\"jitter_ns\":"
+        "%d000000},\"backward\":{\"delay_ns\":1000,\"jitter_ns\":0}}},\"flows\":{},\"valid\":true,"
+        "\"invalid\":[],\"metrics\":{\"file_time_s\":{\"whole\":9}}}",
+        name, name, name, mbps, jitter_ms);
+    run_folder_text(&r, "metrics.json", text);
+}
+
+static void test_setup_of_an_impaired_path(void **state)
+{
+    struct fixture *x = *state;
+    struct fault f;
+    char *html;
+
+    jittery_run(x, "quic", 5, 1);
+    jittery_run(x, "webrtc", 5, 1);
+    assert_int_equal(make(x, false, NULL, &f), 0);
+    html = contents(x, "report.html");
+    contains(html, "way back</td><td class=\"l\">jitter 5 ms, jitter 0 ms back</td>");
+    contains(html, "rate control of the calls</td><td class=\"l\">reno</td>");
+    free(html);
+    jittery_run(x, "webrtc", 6, 2);
+    assert_int_equal(make(x, false, NULL, &f), 0);
+    html = contents(x, "report.html");
+    contains(html, "way back</td><td class=\"l\">differs from cell to cell</td>");
+    contains(html, "link rate</td><td class=\"l\">differs from cell to cell</td>");
+    free(html);
+}
+
 /* The page says what was asked, what was set up, and how to make it again. */
 static void test_setup_and_command(void **state)
 {
@@ -719,7 +759,8 @@ static void test_setup_and_command(void **state)
     fake_run(x, "webrtc-1", "webrtc", 25, true);
     fake_run(x, "webrtc-2", "webrtc", 25, true);
     snprintf(r.dir, sizeof r.dir, "%.400s/quic-1", x->dir);
-    run_folder_text(&r, "scenario.yaml", "name: p\ndescription: \"is 1 < 2, or \\\"so\\\"\"\n");
+    run_folder_text(&r, "scenario.yaml",
+                    "name: p\ndescription: \"is 1 < 2, or \\\"so\\\"\"\nfps: 30\n");
     assert_int_equal(make(x, false, NULL, &f), 0);
     html = contents(x, "report.html");
     contains(html, "<b>Question:</b> is 1 &lt; 2, or &quot;so&quot;.</p>");
@@ -727,6 +768,9 @@ static void test_setup_and_command(void **state)
     contains(html, "link rate</td><td class=\"l\">5 Mbit/s</td>");
     contains(html, "queue of the bottleneck</td><td class=\"l\">300 ms</td>");
     contains(html, "repetitions of each cell</td><td class=\"l\">2, each with its own seed</td>");
+    contains(html, "as run in quic-1</summary>\n<pre>name: p\n");
+    contains(html, "\nfps: 30\n</pre>");
+    assert_null(strstr(html, "loss, jitter, way back")); /* there is none */
     contains(html, "<pre>./run-scenario --link sim DIR/quic-1/scenario.yaml");
     contains(html, "Versions: not recorded.");
     free(html);
@@ -803,6 +847,7 @@ int main(void)
         TEST(test_unreducible_run_is_named),
         TEST(test_a_folder_in_another_encoding),
         TEST(test_setup_and_command),
+        TEST(test_setup_of_an_impaired_path),
         TEST(test_no_runs),
         cmocka_unit_test(test_every_metric_is_documented),
     };
