@@ -83,16 +83,17 @@ static const struct argp argp = {
     .options = argp_options,
     .parser = parse_option,
     .args_doc = "[ATTACK]",
-    .doc =
-        "Completes the handshake with an agent, then breaks the rules: by one attack, named as "
-        "--list does, or by all that options select."
-        "\v"
-        "Every attack on agents of its own, a minute and a half:\n\n"
-        "  hostile --all\n\n"
-        "Against an agent that runs already, one attack:\n\n"
-        "  agent quic receiver --local 127.0.0.1:5000 --remote 127.0.0.2:5000 --set media=1\n"
-        "  hostile -s quic -v receiver --local 127.0.0.2:5000 --remote 127.0.0.1:5000 channel\n\n"
-        "Status 1: an agent did not do what it must.",
+    .doc = "Completes the handshake with an agent, then breaks the rules: by one attack, named as "
+           "--list does, or by all that options select."
+           "\v"
+           "Every attack on agents of its own, a minute and a half:\n\n"
+           "  hostile --all\n\n"
+           "Against an agent that runs already, one attack:\n\n"
+           "  agent quic receiver --local 127.0.0.1:5000 --remote 127.0.0.2:5000 \\\n"
+           "      --set media=1\n"
+           "  hostile -s quic -v receiver --local 127.0.0.2:5000 \\\n"
+           "      --remote 127.0.0.1:5000 channel\n\n"
+           "Status 1: an agent did not do what it must.",
 };
 
 static bool selected(const struct options *o, const struct hostile_attack *a)

@@ -11,11 +11,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = select; return 0;
-    case ARGP_KEY_ARG:
-        if (select->file)
-            argp_error(state, "one scenario file is enough");
-        select->file = arg;
-        return 0;
+    case ARGP_KEY_ARG: cmd_select_file(select, arg, state); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }

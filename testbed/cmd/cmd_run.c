@@ -78,11 +78,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         state->child_inputs[0] = &o->select;
         state->child_inputs[1] = &o->sweep;
         return 0;
-    case ARGP_KEY_ARG:
-        if (o->select.file)
-            argp_error(state, "%s: one scenario file is enough", arg);
-        o->select.file = arg;
-        return 0;
+    case ARGP_KEY_ARG: cmd_select_file(&o->select, arg, state); return 0;
     case OPT_LINK: set_link(o, arg, state); return 0;
     case OPT_OUT: o->out = arg; return 0;
     case OPT_KEYLOG: o->keylog = true; return 0;

@@ -39,8 +39,18 @@ void cmd_select_init(struct cmd_select *s)
     *s = (struct cmd_select){.runs = -1, .seed = -1};
 }
 
-/* A whole number >= 0 given to an option; ends the program with a usage error otherwise. */
-static int64_t number_of(const struct argp_state *state, const char *option, const char *text)
+void cmd_select_file(struct cmd_select *s, const char *file, const struct argp_state *state)
+{
+    if (s->file)
+        argp_error(state, "%s, %s: one scenario file is enough; a command comes before all options",
+                   s->file, file);
+    s->file = file;
+}
+
+/* A whole number given to an option, which takes them from least on; ends the program with a usage
+ * error where there is none. */
+static int64_t number_of(const struct argp_state *state, const char *option, int least,
+                         const char *text)
 {
     char *end;
     long long v;
@@ -48,7 +58,8 @@ static int64_t number_of(const struct argp_state *state, const char *option, con
     errno = 0;
     v = strtoll(text, &end, 10);
     if (errno || end == text || *end || v < 0)
-        argp_error(state, "--%s %s: not a whole number; allowed: 0, 1, 2, ...", option, text);
+        argp_error(state, "--%s %s: not a whole number; allowed: %d, %d, %d, ...", option, text,
+                   least, least + 1, least + 2);
     return v;
 }
 
@@ -74,8 +85,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_error(state, "more than %d times --set", CMD_SETS_MAX);
         s->sets[s->set_count++] = arg;
         return 0;
-    case OPT_RUNS: s->runs = number_of(state, "runs", arg); return 0;
-    case OPT_SEED: s->seed = number_of(state, "seed", arg); return 0;
+    case OPT_RUNS: s->runs = number_of(state, "runs", 1, arg); return 0;
+    case OPT_SEED: s->seed = number_of(state, "seed", 0, arg); return 0;
     case OPT_ONLY: s->only = arg; return 0;
     case OPT_SHARD: set_shard(s, arg, state); return 0;
     default: return ARGP_ERR_UNKNOWN;

@@ -22,6 +22,8 @@ struct cmd_select {
 extern const struct argp cmd_select_argp;
 
 void cmd_select_init(struct cmd_select *s);
+/* Takes the scenario file; ends the program with a usage error where there is one already. */
+void cmd_select_file(struct cmd_select *s, const char *file, const struct argp_state *state);
 /* Reads the selected scenario. Errors go to standard error. Returns 0 or an exit code. */
 int cmd_select_load(const struct cmd_select *s, struct plan **out);
 

@@ -30,11 +30,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &o->select; return 0;
-    case ARGP_KEY_ARG:
-        if (o->select.file)
-            argp_error(state, "%s: one scenario file is enough", arg);
-        o->select.file = arg;
-        return 0;
+    case ARGP_KEY_ARG: cmd_select_file(&o->select, arg, state); return 0;
     case OPT_LINK:
         if (strcmp(arg, "auto") && strcmp(arg, "netem") && strcmp(arg, "wire") &&
             strcmp(arg, "sim"))

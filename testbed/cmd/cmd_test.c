@@ -52,11 +52,12 @@ static void test_exit_codes(void **state)
         {{cmd_plan, {"scenarios/paper/grid.yaml", "--runs", "3"}}, 0, "grid: 162 runs", ""},
         {{cmd_plan, {"--set", "path.rate=5"}}, 2, "", "--set path.rate=5: path.rate: \"5\" has no"},
         {{cmd_plan, {"--runs", "0"}}, 2, "", "--runs 0: runs: \"0\" is out of range"},
-        {{cmd_plan, {"--runs", "-1"}}, 2, "", "--runs -1: not a whole number"},
-        {{cmd_plan, {"--seed", "x"}}, 2, "", "--seed x: not a whole number"},
+        {{cmd_plan, {"--runs", "-1"}}, 2, "", "--runs -1: not a whole number; allowed: 1, 2"},
+        {{cmd_plan, {"--seed", "x"}}, 2, "", "--seed x: not a whole number; allowed: 0, 1"},
         {{cmd_plan, {"--only", "x"}}, 2, "", "--only: there is no cell \"x\""},
         {{cmd_plan, {"--wrong"}}, 2, "", "unrecognized option"},
-        {{cmd_plan, {"a", "b"}}, 2, "", "one scenario file is enough"},
+        {{cmd_plan, {"a", "b"}}, 2, "", "a, b: one scenario file is enough"},
+        {{cmd_run, {"--quiet", "check", "b"}}, 2, "", "check, b: one scenario file is enough; a"},
         {{cmd_list, {NULL}}, 0, "scenarios/paper/grid.yaml", ""},
         {{cmd_keys, {NULL}}, 0, "media.min-rate = 400kbit\n", ""},
         {{cmd_keys, {"--markdown"}}, 0, "| `media.min-rate` | rate | 400kbit |", ""},
@@ -144,10 +145,22 @@ static void test_clean(void **state)
     assert_int_equal(cmd_remove_tree(plan), 0);
 }
 
+static int resume_nothing(void *name)
+{
+    struct out_dir d;
+    int rv = out_dir_resume(&d, NULL, name);
+
+    if (!rv)
+        out_dir_close(&d);
+    return rv;
+}
+
 static void test_out_dir(void **state)
 {
     char base[CMD_PATH_MAX], path[CMD_PATH_MAX];
     struct out_dir d, second;
+    char other[] = "other";
+    struct outcome o;
 
     (void)state;
     make_temporary(base);
@@ -173,6 +186,12 @@ static void test_out_dir(void **state)
     assert_non_null(strstr(d.path, "/results/plan-"));
     out_dir_close(&d);
     out_dir_close(&second);
+    o = in_child(resume_nothing, other);
+    assert_int_equal(o.status, 0);
+    assert_non_null(strstr(o.err, "--resume: no results of \"other\" yet"));
+    o = in_child(resume_nothing, other); /* now there are */
+    assert_int_equal(o.status, 0);
+    assert_string_equal(o.err, "");
     unsetenv("MUXBED_ROOT");
     assert_int_equal(cmd_remove_tree(base), 0);
 }

@@ -181,8 +181,10 @@ int out_dir_resume(struct out_dir *d, const char *wanted, const char *name)
 {
     int rv = wanted ? make_wanted(d, wanted) : find_latest(d, name);
 
-    if (!rv && !d->path[0])
+    if (!rv && !d->path[0]) {
+        fprintf(stderr, "muxbed: --resume: no results of \"%s\" yet, so all runs are made\n", name);
         rv = make_named(d, name);
+    }
     if (!rv && !is_ours(d->path))
         rv = refuse(d->path, "is no folder of results", CMD_EXIT_USAGE);
     return rv ? rv : lock(d, PATIENCE);
