@@ -9,6 +9,7 @@
 #ifndef AGENTS_BASE_OOM_TEST_H
 #define AGENTS_BASE_OOM_TEST_H
 
+#include <malloc.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -36,6 +37,7 @@ static struct {
     volatile bool armed, lasting;           /* lasting: all allocations from fail_at on fail */
     volatile size_t seen, fail_at, refused; /* since armed; the first allocation is number 1 */
     volatile size_t live;
+    volatile size_t bytes, most; /* that live blocks take; at once since armed, at most */
     const void *blocks[OOM_BLOCKS]; /* allocated since armed: open addressing */
 } oom;
 
@@ -67,6 +69,8 @@ static inline void *oom_note(void *p)
         }
         oom.blocks[i] = p;
         oom.live++;
+        oom.bytes += malloc_usable_size(p);
+        oom.most = oom.bytes > oom.most ? oom.bytes : oom.most;
     }
     return p;
 }
@@ -82,6 +86,7 @@ static inline void oom_forget(const void *p)
         return; /* allocated before, or by a shared library */
     }
     oom.live--;
+    oom.bytes -= malloc_usable_size((void *)(uintptr_t)p);
     for (hole = i; oom.blocks[i]; i = (i + 1) % OOM_BLOCKS) {
         /* whoever could not be found any more across the hole moves into it */
         size_t home = oom_home(oom.blocks[i]);
@@ -138,7 +143,7 @@ static inline int oom_run(int (*body)(void *ctx), void *ctx, size_t fail_at, boo
     int rv;
 
     memset(oom.blocks, 0, oom.live ? sizeof oom.blocks : 0);
-    oom.seen = oom.refused = oom.live = 0;
+    oom.seen = oom.refused = oom.live = oom.bytes = oom.most = 0;
     oom.fail_at = fail_at;
     oom.lasting = lasting;
     oom.armed = true;

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #define STREAM_BUFFER_BYTES (256 * 1024)
-#define TRACE_FIRST_ROOM 1024
 #define STAMP_LAST_S (INT64_MAX / 2 / NS_PER_S) /* the year 2116 */
 
 static bool same_ip(const struct addr *a, const struct addr *b)
@@ -26,171 +25,138 @@ static bool goes(const struct addr *end, const struct addr *wanted)
     return same_ip(end, wanted) && (wanted->port == 0 || end->port == wanted->port);
 }
 
-static struct capture_trace *choose(struct capture *c, const struct capture_hosts *hosts,
-                                    const struct udp_datagram *d)
+static bool choose(enum capture_direction *way, const struct capture_hosts *hosts,
+                   const struct udp_datagram *d)
 {
     if (same_ip(&d->from, &hosts->sender) && goes(&d->to, &hosts->receiver)) {
-        return &c->traces[CAPTURE_FORWARD];
+        *way = CAPTURE_FORWARD;
+        return true;
     }
-    if (goes(&d->from, &hosts->receiver) && same_ip(&d->to, &hosts->sender)) {
-        return &c->traces[CAPTURE_REVERSE];
-    }
-    return NULL;
+    *way = CAPTURE_REVERSE;
+    return goes(&d->from, &hosts->receiver) && same_ip(&d->to, &hosts->sender);
 }
 
-static int append(struct capture_trace *t, const struct capture_packet *p)
+bool capture_datagram(struct capture_packet *p, const struct capture_frame *frame,
+                      const struct capture_hosts *hosts, struct capture_counts *counts)
 {
-    if (t->count == t->room) {
-        size_t room = t->room ? t->room * 2 : TRACE_FIRST_ROOM;
-        struct capture_packet *more = realloc(t->packets, room * sizeof *more);
-
-        if (!more) {
-            return ERR_NOMEM;
-        }
-        t->packets = more;
-        t->room = room;
-    }
-    t->packets[t->count++] = *p;
-    return 0;
-}
-
-struct taking {
-    struct capture *c;
-    const struct capture_hosts *hosts;
-};
-
-static int take(void *ctx, enum udp_link link, int64_t wall_ns, const uint8_t *frame, size_t len)
-{
-    const struct taking *t = ctx;
-    struct capture_trace *trace;
+    enum capture_direction way;
     struct udp_datagram d;
 
-    if (udp_parse(&d, link, frame, len) || !(trace = choose(t->c, t->hosts, &d))) {
-        t->c->others++;
-        return 0;
+    if (udp_parse(&d, frame->link, frame->data, frame->len) || !choose(&way, hosts, &d)) {
+        counts->others++;
+        return false;
     }
     if (d.captured_bytes < d.payload_bytes) {
-        t->c->cut++;
-        return 0;
+        counts->cut++;
+        return false;
     }
     if (d.damaged) {
-        t->c->damaged++;
-        return 0;
+        counts->damaged++;
+        return false;
     }
-    return append(trace,
-                  &(struct capture_packet){
-                      .wall_ns = wall_ns,
-                      .digest = d.has_digest ? d.digest : digest64(d.payload, d.payload_bytes),
-                      .ip_bytes = d.ip_bytes,
-                      .ecn = d.ecn});
+    *p = (struct capture_packet){.direction = way,
+                                 .wall_ns = frame->wall_ns,
+                                 .digest =
+                                     d.has_digest ? d.digest : digest64(d.payload, d.payload_bytes),
+                                 .ip_bytes = d.ip_bytes,
+                                 .ecn = d.ecn};
+    return true;
 }
 
-static int read_all(pcap_t *pcap, const char *name, capture_visit *visit, void *ctx,
-                    struct fault *f)
-{
-    enum udp_link link = pcap_datalink(pcap) == DLT_EN10MB  ? UDP_LINK_ETHERNET
-                         : pcap_datalink(pcap) == DLT_USER0 ? UDP_LINK_DIGEST
-                                                            : UDP_LINK_IP;
-    struct pcap_pkthdr *header;
-    const uint8_t *frame;
-    uint64_t frames = 0;
-    int rc = 0, got = 1;
-
-    if (link == UDP_LINK_IP && pcap_datalink(pcap) != DLT_RAW) {
-        return fault_set(f, ERR_MALFORMED, "%s: link type %d is neither Ethernet nor bare IP", name,
-                         pcap_datalink(pcap));
-    }
-    while (!rc && (got = pcap_next_ex(pcap, &header, &frame)) == 1) {
-        /* pcapng has stamps of 64 bits in units of its own; with nanosecond precision libpcap keeps
-         * ns in tv_usec */
-        if (header->ts.tv_sec < 0 || header->ts.tv_sec > STAMP_LAST_S) {
-            return fault_set(f, ERR_MALFORMED,
-                             "%s: after packet %" PRIu64 ": its time stamp is out of range", name,
-                             frames);
-        }
-        rc = visit(ctx, link, (int64_t)header->ts.tv_sec * NS_PER_S + header->ts.tv_usec, frame,
-                   header->caplen);
-        frames++;
-    }
-    if (rc) {
-        return fault_set(f, rc, "%s: after packet %" PRIu64 ": %s", name, frames, err_text(rc));
-    }
-    if (got == PCAP_ERROR) {
-        return fault_set(f, ERR_MALFORMED, "%s: after packet %" PRIu64 ", by byte %ld: %s", name,
-                         frames, ftell(pcap_file(pcap)), pcap_geterr(pcap));
-    }
-    return 0;
-}
-
-int capture_each(FILE *stream, const char *name, capture_visit *visit, void *ctx, struct fault *f)
+static int begin(struct capture *c, FILE *stream, const char *name, struct fault *f)
 {
     char why[PCAP_ERRBUF_SIZE];
-    pcap_t *pcap =
-        pcap_fopen_offline_with_tstamp_precision(stream, PCAP_TSTAMP_PRECISION_NANO, why);
-    int rc;
+    int link;
 
-    if (!pcap) {
+    c->fault = f;
+    c->name = strdup(name);
+    if (!c->name) {
+        fclose(stream);
+        return fault_set(f, ERR_NOMEM, "%s: %s", name, err_text(ERR_NOMEM));
+    }
+    c->pcap = pcap_fopen_offline_with_tstamp_precision(stream, PCAP_TSTAMP_PRECISION_NANO, why);
+    if (!c->pcap) {
         fclose(stream);
         return fault_set(f, ERR_MALFORMED, "%s: byte 0: %s", name, why);
     }
-    rc = read_all(pcap, name, visit, ctx, f);
-    pcap_close(pcap);
+    link = pcap_datalink(c->pcap);
+    c->link = link == DLT_EN10MB  ? UDP_LINK_ETHERNET
+              : link == DLT_USER0 ? UDP_LINK_DIGEST
+                                  : UDP_LINK_IP;
+    if (c->link == UDP_LINK_IP && link != DLT_RAW) {
+        return fault_set(f, ERR_MALFORMED, "%s: link type %d is neither Ethernet nor bare IP", name,
+                         link);
+    }
+    return 0;
+}
+
+int capture_open_stream(struct capture *c, FILE *stream, const char *name, struct fault *f)
+{
+    int rc;
+
+    *c = (struct capture){0};
+    rc = begin(c, stream, name, f);
+    if (rc) {
+        capture_close(c);
+    }
     return rc;
 }
 
-int capture_each_file(const char *path, capture_visit *visit, void *ctx, struct fault *f)
+int capture_open(struct capture *c, const char *path, struct fault *f)
 {
     FILE *stream = fopen(path, "re");
-    char *buffer;
     int rc;
 
+    *c = (struct capture){0};
     if (!stream) {
         return fault_set(f, ERR_OS, "%s: %s", path, strerror(errno));
     }
     /* glibc takes a size only along with a buffer: else it reads 4 KiB at a time */
-    buffer = malloc(STREAM_BUFFER_BYTES);
-    if (!buffer) {
+    c->buffer = malloc(STREAM_BUFFER_BYTES);
+    if (!c->buffer) {
         fclose(stream);
         return fault_set(f, ERR_NOMEM, "%s: %s", path, err_text(ERR_NOMEM));
     }
-    setvbuf(stream, buffer, _IOFBF, STREAM_BUFFER_BYTES);
-    rc = capture_each(stream, path, visit, ctx, f);
-    free(buffer);
-    return rc;
-}
-
-int capture_parse(struct capture *c, FILE *stream, const struct capture_hosts *hosts,
-                  const char *name, struct fault *f)
-{
-    struct taking t = {c, hosts};
-    int rc;
-
-    *c = (struct capture){0};
-    rc = capture_each(stream, name, take, &t, f);
+    setvbuf(stream, c->buffer, _IOFBF, STREAM_BUFFER_BYTES);
+    rc = begin(c, stream, path, f);
     if (rc) {
-        capture_fini(c);
+        capture_close(c);
     }
     return rc;
 }
 
-int capture_read(struct capture *c, const char *path, const struct capture_hosts *hosts,
-                 struct fault *f)
+int capture_next(struct capture *c, struct capture_frame *frame)
 {
-    struct taking t = {c, hosts};
-    int rc;
+    struct pcap_pkthdr *header;
+    int got = pcap_next_ex(c->pcap, &header, &frame->data);
 
-    *c = (struct capture){0};
-    rc = capture_each_file(path, take, &t, f);
-    if (rc) {
-        capture_fini(c);
+    if (got == PCAP_ERROR) {
+        return fault_set(c->fault, ERR_MALFORMED, "%s: after packet %" PRIu64 ", by byte %ld: %s",
+                         c->name, c->frames, ftell(pcap_file(c->pcap)), pcap_geterr(c->pcap));
     }
-    return rc;
+    if (got != 1) {
+        return 0;
+    }
+    /* pcapng has stamps of 64 bits in units of its own; with nanosecond precision libpcap keeps ns
+     * in tv_usec */
+    if (header->ts.tv_sec < 0 || header->ts.tv_sec > STAMP_LAST_S) {
+        return fault_set(c->fault, ERR_MALFORMED,
+                         "%s: after packet %" PRIu64 ": its time stamp is out of range", c->name,
+                         c->frames);
+    }
+    frame->link = c->link;
+    frame->wall_ns = (int64_t)header->ts.tv_sec * NS_PER_S + header->ts.tv_usec;
+    frame->len = header->caplen;
+    c->frames++;
+    return 1;
 }
 
-void capture_fini(struct capture *c)
+void capture_close(struct capture *c)
 {
-    for (int i = 0; i < CAPTURE_DIRECTIONS; i++) {
-        free(c->traces[i].packets);
+    if (c->pcap) {
+        pcap_close(c->pcap);
     }
+    free(c->buffer);
+    free(c->name);
     *c = (struct capture){0};
 }

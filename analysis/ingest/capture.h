@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A packet capture reduced to what analysis needs: 24 bytes per datagram between the two agents, so
- * that memory does not grow with the traffic's volume. Reads what libpcap reads: pcap with ns or us
- * stamps in either byte order, and pcapng; also captures that have digests instead of payloads. */
+/* A packet capture, read frame by frame. Reads what libpcap reads: pcap with ns or us stamps in
+ * either byte order, and pcapng; also captures that have digests instead of payloads. */
 #ifndef ANALYSIS_INGEST_CAPTURE_H
 #define ANALYSIS_INGEST_CAPTURE_H
 
@@ -9,30 +8,12 @@
 #include "analysis/ingest/fault.h"
 #include "analysis/ingest/udp.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
 enum capture_direction { CAPTURE_FORWARD, CAPTURE_REVERSE, CAPTURE_DIRECTIONS };
-
-struct capture_packet {
-    int64_t wall_ns; /* ns since 1970 */
-    uint64_t digest; /* digest64 of the UDP payload */
-    uint32_t ip_bytes;
-    uint8_t ecn;
-};
-
-struct capture_trace {
-    struct capture_packet *packets; /* in the order of the file */
-    size_t count, room;
-};
-
-struct capture {
-    struct capture_trace traces[CAPTURE_DIRECTIONS];
-    uint64_t others;  /* frames that are not between the two agents */
-    uint64_t damaged; /* datagrams with a wrong checksum; likewise */
-    uint64_t cut;     /* datagrams the capture did not keep whole; they are not in the traces */
-};
 
 /* Which datagrams count: sender to receiver is forward, back is reverse. Only the IP addresses and
  * the receiver's port (0: any) are compared. */
@@ -40,24 +21,50 @@ struct capture_hosts {
     struct addr sender, receiver;
 };
 
-/* What is done with a frame of a capture file: wall_ns since 1970, len bytes that were kept.
- * Returns 0, or a negative code, which ends the reading. */
-typedef int capture_visit(void *ctx, enum udp_link link, int64_t wall_ns, const uint8_t *frame,
-                          size_t len);
+/* A frame as the file has it. */
+struct capture_frame {
+    enum udp_link link;
+    int64_t wall_ns;     /* ns since 1970 */
+    const uint8_t *data; /* borrowed until the next one is read */
+    size_t len;          /* that were kept */
+};
 
-/* Reads from an open stream, frame by frame, and closes it, also on failure. name is for messages.
- * Returns 0, ERR_MALFORMED (no capture, or cut off: the message gives the byte), or what the visit
- * returned. */
-int capture_each(FILE *stream, const char *name, capture_visit *visit, void *ctx, struct fault *f);
-/* The same with the file at path; ERR_OS when it cannot be opened. */
-int capture_each_file(const char *path, capture_visit *visit, void *ctx, struct fault *f);
-/* Reads from an open stream and closes it, also on failure. name is for messages. Returns 0,
- * ERR_MALFORMED (no capture, or cut off: the message gives the byte) or ERR_NOMEM. */
-int capture_parse(struct capture *c, FILE *stream, const struct capture_hosts *hosts,
-                  const char *name, struct fault *f);
-/* Reads the file at path; ERR_OS when it cannot be opened. */
-int capture_read(struct capture *c, const char *path, const struct capture_hosts *hosts,
-                 struct fault *f);
-void capture_fini(struct capture *c);
+/* A datagram between the two agents. */
+struct capture_packet {
+    enum capture_direction direction;
+    int64_t wall_ns;
+    uint64_t digest; /* digest64 of the UDP payload */
+    uint32_t ip_bytes;
+    uint8_t ecn;
+};
+
+struct capture_counts {
+    uint64_t others;  /* frames that are not between the two agents */
+    uint64_t damaged; /* datagrams with a wrong checksum; likewise */
+    uint64_t cut;     /* datagrams the capture did not keep whole */
+};
+
+struct capture {
+    uint64_t frames; /* that were read */
+    /* private */
+    struct pcap *pcap;
+    char *name, *buffer;
+    enum udp_link link;
+    struct fault *fault;
+};
+
+/* Opens the file at path. f is filled by capture_next, too, and outlives *c. Returns 0, ERR_OS,
+ * ERR_MALFORMED (no capture) or ERR_NOMEM with *f filled; *c is then closed. */
+int capture_open(struct capture *c, const char *path, struct fault *f);
+/* The same with an open stream, which is closed with *c, and on failure. name is for messages. */
+int capture_open_stream(struct capture *c, FILE *stream, const char *name, struct fault *f);
+/* Reads the next frame. Returns 1, 0 at the end, or ERR_MALFORMED (cut off: the message gives the
+ * byte). */
+int capture_next(struct capture *c, struct capture_frame *frame);
+void capture_close(struct capture *c);
+
+/* Whether a frame is a datagram between the hosts, whole and sound; else it is counted. */
+bool capture_datagram(struct capture_packet *p, const struct capture_frame *frame,
+                      const struct capture_hosts *hosts, struct capture_counts *counts);
 
 #endif

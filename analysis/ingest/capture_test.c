@@ -38,29 +38,55 @@ static struct bytes three(enum run_folder_pcap kind)
     return b;
 }
 
-static int parse(struct capture *c, const struct bytes *b, size_t len, struct fault *f)
+/* What is in a capture. */
+struct captured {
+    struct capture_packet packets[CAPTURE_DIRECTIONS][4];
+    size_t count[CAPTURE_DIRECTIONS];
+    struct capture_counts counts;
+};
+
+static int parse_stream(struct captured *out, FILE *in, const struct capture_hosts *between,
+                        struct fault *f)
 {
-    FILE *in = fmemopen(b->data, len, "r");
+    struct capture_frame frame;
+    struct capture_packet p;
+    struct capture c;
+    int rc;
 
     assert_non_null(in);
-    return capture_parse(c, in, &hosts, "f.pcap", f);
+    *out = (struct captured){0};
+    rc = capture_open_stream(&c, in, "f.pcap", f);
+    if (rc) {
+        return rc;
+    }
+    while ((rc = capture_next(&c, &frame)) > 0) {
+        if (capture_datagram(&p, &frame, between, &out->counts)) {
+            assert_true(out->count[p.direction] < 4);
+            out->packets[p.direction][out->count[p.direction]++] = p;
+        }
+    }
+    capture_close(&c);
+    return rc;
+}
+
+static int parse(struct captured *c, const struct bytes *b, size_t len, struct fault *f)
+{
+    return parse_stream(c, fmemopen(b->data, len, "r"), &hosts, f);
 }
 
 static void check_three(enum run_folder_pcap kind, int64_t wall)
 {
     struct bytes b = three(kind);
-    struct capture c;
+    struct captured c;
     struct fault f;
 
     assert_int_equal(parse(&c, &b, b.len, &f), 0);
-    assert_int_equal(c.traces[CAPTURE_FORWARD].count, 2);
-    assert_int_equal(c.traces[CAPTURE_REVERSE].count, 1);
-    assert_int_equal(c.traces[CAPTURE_FORWARD].packets[0].wall_ns, wall);
-    assert_int_equal(c.traces[CAPTURE_FORWARD].packets[0].ip_bytes, 128);
-    assert_true(c.traces[CAPTURE_FORWARD].packets[0].digest ==
-                c.traces[CAPTURE_FORWARD].packets[1].digest);
-    assert_int_equal(c.others, 0);
-    capture_fini(&c);
+    assert_int_equal(c.count[CAPTURE_FORWARD], 2);
+    assert_int_equal(c.count[CAPTURE_REVERSE], 1);
+    assert_int_equal(c.packets[CAPTURE_FORWARD][0].wall_ns, wall);
+    assert_int_equal(c.packets[CAPTURE_FORWARD][0].ip_bytes, 128);
+    assert_true(c.packets[CAPTURE_FORWARD][0].digest == c.packets[CAPTURE_FORWARD][1].digest);
+    assert_int_equal(c.counts.others, 0);
     free(b.data);
 }
 
@@ -80,7 +106,7 @@ static void test_digests_instead_of_payloads(void **state)
     struct bytes b;
     FILE *f = open_memstream(&b.data, &b.len);
     uint64_t digests[3];
-    struct capture c;
+    struct captured c;
     struct fault fault;
 
     (void)state;
@@ -101,16 +127,15 @@ static void test_digests_instead_of_payloads(void **state)
     fclose(f);
     b.data[20] = (char)147; /* link type */
     assert_int_equal(parse(&c, &b, b.len, &fault), 0);
-    assert_int_equal(c.traces[CAPTURE_FORWARD].count, 2);
-    assert_int_equal(c.traces[CAPTURE_REVERSE].count, 1);
-    assert_int_equal(c.others, 3);
-    assert_int_equal(c.cut + c.damaged, 0);
-    assert_true(c.traces[CAPTURE_FORWARD].packets[0].digest == digests[0]);
-    assert_int_equal(c.traces[CAPTURE_FORWARD].packets[0].ip_bytes, 128);
-    assert_true(c.traces[CAPTURE_REVERSE].packets[0].digest == digests[1]);
-    assert_int_equal(c.traces[CAPTURE_REVERSE].packets[0].ip_bytes, 31);
-    assert_true(c.traces[CAPTURE_FORWARD].packets[1].digest == digests[2]);
-    capture_fini(&c);
+    assert_int_equal(c.count[CAPTURE_FORWARD], 2);
+    assert_int_equal(c.count[CAPTURE_REVERSE], 1);
+    assert_int_equal(c.counts.others, 3);
+    assert_int_equal(c.counts.cut + c.counts.damaged, 0);
+    assert_true(c.packets[CAPTURE_FORWARD][0].digest == digests[0]);
+    assert_int_equal(c.packets[CAPTURE_FORWARD][0].ip_bytes, 128);
+    assert_true(c.packets[CAPTURE_REVERSE][0].digest == digests[1]);
+    assert_int_equal(c.packets[CAPTURE_REVERSE][0].ip_bytes, 31);
+    assert_true(c.packets[CAPTURE_FORWARD][1].digest == digests[2]);
     free(b.data);
 }
 
@@ -122,7 +147,7 @@ static void test_every_cut_is_noticed(void **state)
     (void)state;
     for (size_t len = 1; len < b.len; len++) {
         bool whole = len >= 24 && (len - 24) % record == 0;
-        struct capture c;
+        struct captured c;
         struct fault f = {{0}};
         int rc = parse(&c, &b, len, &f);
 
@@ -131,7 +156,6 @@ static void test_every_cut_is_noticed(void **state)
             assert_non_null(strstr(f.text, "f.pcap: "));
             assert_non_null(strstr(f.text, "byte "));
         }
-        capture_fini(&c);
     }
     free(b.data);
 }
@@ -140,15 +164,14 @@ static void test_other_traffic_is_counted_only(void **state)
 {
     struct bytes b = three(RUN_FOLDER_PCAP_NS);
     struct capture_hosts others = hosts;
-    struct capture c;
+    struct captured c;
     struct fault f;
 
     (void)state;
     others.receiver.port = 5001;
-    assert_int_equal(capture_parse(&c, fmemopen(b.data, b.len, "r"), &others, "f.pcap", &f), 0);
-    assert_int_equal(c.others, 3);
-    assert_int_equal(c.traces[CAPTURE_FORWARD].count, 0);
-    capture_fini(&c);
+    assert_int_equal(parse_stream(&c, fmemopen(b.data, b.len, "r"), &others, &f), 0);
+    assert_int_equal(c.counts.others, 3);
+    assert_int_equal(c.count[CAPTURE_FORWARD], 0);
     free(b.data);
 }
 
@@ -157,7 +180,7 @@ static void test_snapped_packets(void **state)
     struct bytes b;
     FILE *out = open_memstream(&b.data, &b.len);
     uint8_t frame[1600];
-    struct capture c;
+    struct captured c;
     struct fault f;
 
     (void)state;
@@ -166,9 +189,8 @@ static void test_snapped_packets(void **state)
     run_folder_pcap_frame(out, RUN_FOLDER_PCAP_NS, RUN_FOLDER_WALL_START, frame, 60);
     fclose(out);
     assert_int_equal(parse(&c, &b, b.len, &f), 0);
-    assert_int_equal(c.cut, 1);
-    assert_int_equal(c.traces[CAPTURE_FORWARD].count, 0);
-    capture_fini(&c);
+    assert_int_equal(c.counts.cut, 1);
+    assert_int_equal(c.count[CAPTURE_FORWARD], 0);
     free(b.data);
 }
 
@@ -217,14 +239,13 @@ static void test_stamps_out_of_range(void **state)
     static const uint64_t beyond[] = {INT64_MAX, UINT64_MAX, (uint64_t)INT64_MAX / NS_PER_S,
                                       UINT64_C(1) << 40};
     struct bytes b = one_at(1700000000);
-    struct capture c;
+    struct captured c;
     struct fault f;
 
     (void)state;
     assert_int_equal(parse(&c, &b, b.len, &f), 0);
-    assert_int_equal(c.traces[CAPTURE_FORWARD].count, 1);
-    assert_int_equal(c.traces[CAPTURE_FORWARD].packets[0].wall_ns, 1700000000 * NS_PER_S);
-    capture_fini(&c);
+    assert_int_equal(c.count[CAPTURE_FORWARD], 1);
+    assert_int_equal(c.packets[CAPTURE_FORWARD][0].wall_ns, 1700000000 * NS_PER_S);
     free(b.data);
     for (size_t i = 0; i < sizeof beyond / sizeof beyond[0]; i++) {
         b = one_at(beyond[i]);
@@ -237,13 +258,13 @@ static void test_stamps_out_of_range(void **state)
 static void test_no_capture(void **state)
 {
     char text[] = "this is not a capture at all";
-    struct capture c;
+    struct captured c;
+    struct capture none;
     struct fault f;
 
     (void)state;
-    assert_int_equal(capture_parse(&c, fmemopen(text, sizeof text, "r"), &hosts, "f.pcap", &f),
-                     ERR_MALFORMED);
-    assert_int_equal(capture_read(&c, "/nonexistent.pcap", &hosts, &f), ERR_OS);
+    assert_int_equal(parse_stream(&c, fmemopen(text, sizeof text, "r"), &hosts, &f), ERR_MALFORMED);
+    assert_int_equal(capture_open(&none, "/nonexistent.pcap", &f), ERR_OS);
     assert_string_equal(f.text, "/nonexistent.pcap: No such file or directory");
 }
 

@@ -4,44 +4,33 @@
 #include "agents/base/buf.h"
 #include "agents/base/digest.h"
 #include "agents/base/err.h"
+#include "analysis/ingest/crossing.h"
 #include "analysis/ingest/ip_packet.h"
-#include "analysis/ingest/join.h"
+#include "analysis/ingest/taps.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define PATH_BYTES 4096
-#define FIRST_ROOM 1024
 #define SLOTS (4 * FLOWS_MAX) /* of the hash table of flows */
+#define AT_RECEIVER_ONLY (SIZE_MAX / 2 + 1)
 #define RTP_HEADER_BYTES 12
 #define RTP_VERSION 2
 /* RTCP's packet types, seen as an RTP payload type with its marker (RFC 5761 section 4). */
 #define RTCP_FIRST 64
 #define RTCP_LAST 95
 
-enum { AT_SENDER, AT_RECEIVER, ENDS };
-
-/* A packet as one host's capture has it. */
-struct seen {
-    uint64_t digest;
-    int64_t wall_ns;
-    struct flow_packet packet; /* without times */
-};
-
-struct trace {
-    struct seen *seen;
-    size_t count, room;
-};
-
 struct loading {
     struct flows *fl;
     const struct run_info *info;
     const struct flows_ports *only; /* NULL: any */
-    struct trace traces[ENDS][CAPTURE_DIRECTIONS];
+    flows_visit *visit;
+    void *ctx;
+    struct crossing ways[CAPTURE_DIRECTIONS];
+    struct taps taps;
     uint32_t *slots; /* index of a flow plus 1, 0: free */
     size_t room;     /* for flows */
-    int end;         /* whose capture is being read */
+    size_t frames;   /* between the hosts, that were read */
 };
 
 /* ---- flows ---- */
@@ -85,6 +74,7 @@ static int add_flow(struct loading *l, const struct ip_packet *p, bool reverse)
                                            .to = p->to,
                                            .protocol = p->protocol,
                                            .reverse = reverse,
+                                           .first_seen = SIZE_MAX,
                                            .rest = fl->count == FLOWS_MAX - 1};
     return 0;
 }
@@ -140,22 +130,6 @@ static void look_for_rtp(struct flow *f, const struct ip_packet *p, bool first,
 
 /* ---- captures ---- */
 
-static int append(struct trace *t, const struct seen *s)
-{
-    if (t->count == t->room) {
-        size_t room = t->room ? 2 * t->room : FIRST_ROOM;
-        struct seen *more = realloc(t->seen, room * sizeof *more);
-
-        if (!more) {
-            return ERR_NOMEM;
-        }
-        t->seen = more;
-        t->room = room;
-    }
-    t->seen[t->count++] = *s;
-    return 0;
-}
-
 static bool same_host(const struct addr *a, const struct addr *b)
 {
     return a->family == b->family && memcmp(a->ip, b->ip, sizeof a->ip) == 0;
@@ -171,22 +145,75 @@ static bool is_wanted(const struct flows_ports *only, const struct ip_packet *p)
     return !only || only->count == 0;
 }
 
-static int take(void *ctx, enum udp_link link, int64_t wall_ns, const uint8_t *frame, size_t len)
+/* Between the hosts, and which way. */
+static bool goes(const struct loading *l, const struct ip_packet *p, bool *reverse)
 {
-    struct loading *l = ctx;
     const struct capture_hosts *hosts = &l->info->hosts;
+
+    *reverse = same_host(&p->from, &hosts->receiver) && same_host(&p->to, &hosts->sender);
+    return *reverse || (same_host(&p->from, &hosts->sender) && same_host(&p->to, &hosts->receiver));
+}
+
+/* In the order in which the sender's capture has flows, then that of the receiver's. */
+static void note_order(struct loading *l, struct flow *f, bool at_receiver)
+{
+    size_t seen = l->frames++ | (at_receiver ? AT_RECEIVER_ONLY : 0);
+
+    if (seen < f->first_seen) {
+        f->first_seen = seen;
+    }
+}
+
+static int hand_on(struct loading *l, struct flow_packet *p, const struct crossing_arrival *a)
+{
+    p->received = a->received;
+    p->arrival_number = a->number;
+    return l->visit(l->ctx, l->fl, p);
+}
+
+static int join(struct loading *l, const struct taps_frame *frame, const struct ip_packet *ip,
+                struct flow_packet *p)
+{
+    bool reverse = l->fl->flows[p->flow].reverse;
+    struct crossing *way = &l->ways[reverse];
+    struct crossing_arrival a = {NS_NEVER, 0};
+    int rc;
+
+    if (frame->at_receiver != reverse) {
+        a = (struct crossing_arrival){frame->time, way->arrivals};
+        rc = crossing_arrived(way, ip->digest, l->taps.now, frame->time, p);
+    } else {
+        p->sent = frame->time;
+        p->sent_number = way->count;
+        rc = crossing_sent(way, ip->digest, l->taps.now, p, &a);
+    }
+    return rc > 0 ? hand_on(l, p, &a) : rc;
+}
+
+static int give_up(struct loading *l, ns_t now)
+{
+    const struct crossing_arrival never = {NS_NEVER, 0};
+    struct flow_packet p;
+    int rc = 0;
+
+    for (int i = 0; i < CAPTURE_DIRECTIONS; i++) {
+        while (!rc && crossing_lost(&l->ways[i], now, &p)) {
+            rc = hand_on(l, &p, &never);
+        }
+    }
+    return rc;
+}
+
+static int take(struct loading *l, const struct taps_frame *frame)
+{
     size_t known = l->fl->count;
+    struct flow_packet packet;
     struct ip_packet p;
-    struct seen s;
     bool reverse;
     int rc;
 
-    if (ip_packet_parse(&p, link, frame, len) || !is_wanted(l->only, &p)) {
-        l->fl->others++;
-        return 0;
-    }
-    reverse = same_host(&p.from, &hosts->receiver) && same_host(&p.to, &hosts->sender);
-    if (!reverse && !(same_host(&p.from, &hosts->sender) && same_host(&p.to, &hosts->receiver))) {
+    if (ip_packet_parse(&p, frame->frame.link, frame->frame.data, frame->frame.len) ||
+        !is_wanted(l->only, &p) || !goes(l, &p, &reverse)) {
         l->fl->others++;
         return 0;
     }
@@ -194,104 +221,64 @@ static int take(void *ctx, enum udp_link link, int64_t wall_ns, const uint8_t *f
         l->fl->cut++;
         return 0;
     }
-    s = (struct seen){.digest = p.digest,
-                      .wall_ns = wall_ns,
-                      .packet = {.ip_bytes = p.ip_bytes,
-                                 .payload_bytes = p.payload_bytes,
-                                 .tcp_sequence = p.tcp_sequence,
-                                 .tcp_syn = p.tcp_syn}};
-    rc = find_flow(l, &p, reverse, &s.packet.flow);
+    packet = (struct flow_packet){.received = NS_NEVER,
+                                  .ip_bytes = p.ip_bytes,
+                                  .payload_bytes = p.payload_bytes,
+                                  .tcp_sequence = p.tcp_sequence,
+                                  .tcp_syn = p.tcp_syn};
+    rc = find_flow(l, &p, reverse, &packet.flow);
     if (rc) {
         return rc;
     }
-    look_for_rtp(&l->fl->flows[s.packet.flow], &p, l->fl->count > known, &s.packet);
-    return append(&l->traces[l->end][reverse], &s);
+    note_order(l, &l->fl->flows[packet.flow], frame->at_receiver);
+    look_for_rtp(&l->fl->flows[packet.flow], &p, l->fl->count > known, &packet);
+    rc = join(l, frame, &p, &packet);
+    return rc ? rc : give_up(l, l->taps.now);
 }
 
-/* ---- joining ---- */
-
-static int index_trace(struct join *j, const struct trace *t)
+static int read_all(struct loading *l, const char *dir, struct fault *f)
 {
-    int rc = join_init(j, t->count);
+    struct taps_frame frame;
+    int rc;
 
-    for (size_t i = 0; i < t->count && !rc; i++) {
-        j->entries[i] = (struct join_entry){t->seen[i].digest, (uint32_t)i};
-    }
-    return rc ? rc : join_sort(j);
-}
-
-static void put_packets(struct loading *l, const struct trace *from, const struct trace *to,
-                        const uint32_t *pair)
-{
-    for (size_t i = 0; i < from->count; i++) {
-        struct flow_packet p = from->seen[i].packet;
-
-        p.sent = run_info_time(l->info, from->seen[i].wall_ns);
-        p.received = NS_NEVER;
-        if (pair[i] != JOIN_NONE) {
-            p.arrival_number = pair[i];
-            p.received = run_info_time(l->info, to->seen[pair[i]].wall_ns);
+    while ((rc = taps_next(&l->taps, &frame)) > 0) {
+        rc = take(l, &frame);
+        if (rc) {
+            return fault_set(f, rc, "%s: %s", dir, err_text(rc));
         }
-        l->fl->packets[l->fl->packet_count++] = p;
     }
-}
-
-static int join_direction(struct loading *l, int direction)
-{
-    const struct trace *from = &l->traces[direction == CAPTURE_REVERSE][direction];
-    const struct trace *to = &l->traces[direction != CAPTURE_REVERSE][direction];
-    uint32_t *pair = calloc(from->count ? from->count : 1, sizeof *pair);
-    struct join a = {0}, b = {0};
-    int rc = pair ? index_trace(&a, from) : ERR_NOMEM;
-
-    rc = rc ? rc : index_trace(&b, to);
-    if (!rc) {
-        l->fl->unsent[direction] = to->count - join_pair(&a, &b, pair);
-        if (run_info_duplicates(l->info)) {
-            l->fl->unsent[direction] -= join_copies(&a, &b);
-        }
-        put_packets(l, from, to, pair);
+    if (!rc && (rc = give_up(l, NS_NEVER))) {
+        fault_set(f, rc, "%s: %s", dir, err_text(rc));
     }
-    join_fini(&a);
-    join_fini(&b);
-    free(pair);
     return rc;
 }
 
-static int join_all(struct loading *l)
+int flows_each(struct flows *fl, const char *dir, const struct run_info *info,
+               const struct flows_ports *only, flows_visit *visit, void *ctx, struct fault *f)
 {
-    size_t n =
-        l->traces[AT_SENDER][CAPTURE_FORWARD].count + l->traces[AT_RECEIVER][CAPTURE_REVERSE].count;
-    int rc;
-
-    l->fl->packets = calloc(n ? n : 1, sizeof *l->fl->packets);
-    if (!l->fl->packets) {
-        return ERR_NOMEM;
-    }
-    rc = join_direction(l, CAPTURE_FORWARD);
-    return rc ? rc : join_direction(l, CAPTURE_REVERSE);
-}
-
-int flows_load(struct flows *fl, const char *dir, const struct run_info *info,
-               const struct flows_ports *only, struct fault *f)
-{
-    static const char *const names[ENDS] = {"sender", "receiver"};
-    struct loading l = {
-        .fl = fl, .info = info, .only = only, .slots = calloc(SLOTS, sizeof(uint32_t))};
-    char path[PATH_BYTES];
+    struct loading l = {.fl = fl,
+                        .info = info,
+                        .only = only,
+                        .visit = visit,
+                        .ctx = ctx,
+                        .slots = calloc(SLOTS, sizeof(uint32_t))};
     int rc = l.slots ? 0 : fault_set(f, ERR_NOMEM, "%s: %s", dir, err_text(ERR_NOMEM));
 
     *fl = (struct flows){0};
-    for (l.end = 0; l.end < ENDS && !rc; l.end++) {
-        snprintf(path, sizeof path, "%s/%s.pcap", dir, names[l.end]);
-        rc = capture_each_file(path, take, &l, f);
+    for (int i = 0; i < CAPTURE_DIRECTIONS; i++) {
+        crossing_init(&l.ways[i], sizeof(struct flow_packet), taps_window(info),
+                      run_info_duplicates(info));
     }
-    if (!rc && (rc = join_all(&l))) {
-        fault_set(f, rc, "%s: %s", dir, err_text(rc));
+    rc = rc ? rc : taps_open(&l.taps, dir, info, f);
+    if (!rc) {
+        rc = read_all(&l, dir, f);
+        taps_close(&l.taps);
     }
-    for (int e = 0; e < ENDS; e++) {
-        free(l.traces[e][CAPTURE_FORWARD].seen);
-        free(l.traces[e][CAPTURE_REVERSE].seen);
+    for (int i = 0; i < CAPTURE_DIRECTIONS; i++) {
+        fl->sent[i] = l.ways[i].count;
+        fl->arrived[i] = l.ways[i].arrived;
+        fl->unsent[i] = l.ways[i].unsent;
+        crossing_fini(&l.ways[i]);
     }
     free(l.slots);
     if (rc) {
@@ -303,6 +290,5 @@ int flows_load(struct flows *fl, const char *dir, const struct run_info *info,
 void flows_fini(struct flows *fl)
 {
     free(fl->flows);
-    free(fl->packets);
     *fl = (struct flows){0};
 }

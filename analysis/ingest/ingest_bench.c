@@ -2,8 +2,8 @@
 /* How fast captures are read and joined, and how fast records are read. Prints one line each; fails
  * when the join manages less than a million packets or the reader less than 50 MB a second of CPU
  * time. */
-#include "analysis/ingest/run_data.h"
 #include "analysis/ingest/run_folder_test.h"
+#include "analysis/ingest/run_stream.h"
 
 #include <time.h>
 
@@ -48,11 +48,12 @@ static void write_run(const char *parent, bool records)
 /* CPU seconds to load the run, packets joined in *arrived. */
 static double load(const char *dir, size_t *arrived)
 {
+    const struct run_visitor nobody = {0};
     struct run_data d;
     struct fault f;
     double start = cpu_s();
 
-    if (run_data_load(&d, dir, &f)) {
+    if (run_data_load(&d, dir, &f) || run_stream(&d, dir, &nobody, &f)) {
         fprintf(stderr, "%s\n", f.text);
         exit(EXIT_FAILURE);
     }

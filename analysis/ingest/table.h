@@ -6,13 +6,14 @@
 #define ANALYSIS_INGEST_TABLE_H
 
 #include "agents/record/record.h"
+#include "analysis/ingest/csv_row.h"
 #include "analysis/ingest/fault.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define TABLE_NAME_MAX 48
+#define TABLE_NAME_MAX CSV_ROW_NAME_MAX
 
 struct table {
     const struct record_schema *schema; /* NULL: the table is empty and was never read */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analysis/ingest/rows.h"
 #include "analysis/ingest/table.h"
 
 #include <stdio.h>
@@ -7,6 +8,33 @@
 #include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+
+/* Row by row all is accepted and refused as at once, in the same words. */
+static void read_rows(enum record_kind kind, const char *path, bool may_be_cut)
+{
+    bool cut = false;
+    struct table t;
+    struct rows r;
+    struct fault f = {{0}}, g = {{0}};
+    int at_once = table_read(&t, kind, path, may_be_cut ? &cut : NULL, &f);
+    int rc = rows_open(&r, kind, path, may_be_cut, &g);
+    size_t n = 0;
+
+    for (; !rc && (rc = rows_next(&r)) > 0; n++, rc = 0) {
+        for (size_t c = 0; !at_once && c < t.columns; c++) {
+            if (n >= t.rows || t.values[c * t.rows + n] != r.value[c]) {
+                __builtin_trap();
+            }
+        }
+    }
+    if (rc != at_once || strcmp(f.text, g.text) != 0 || (!rc && (n != t.rows || cut != r.cut))) {
+        __builtin_trap();
+    }
+    rows_close(&r);
+    if (!at_once) {
+        table_fini(&t);
+    }
+}
 
 /* As a file that its writer may not have finished. */
 static void read_file(enum record_kind kind, const uint8_t *data, size_t len)
@@ -21,6 +49,8 @@ static void read_file(enum record_kind kind, const uint8_t *data, size_t len)
         __builtin_trap();
     }
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    read_rows(kind, path, true);
+    read_rows(kind, path, false);
     if (table_read(&t, kind, path, &cut, &f) == 0) {
         if (cut != (!len || table_whole_bytes(kind, data, len) < len)) {
             __builtin_trap();

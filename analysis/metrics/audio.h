@@ -4,11 +4,27 @@
 #ifndef ANALYSIS_METRICS_AUDIO_H
 #define ANALYSIS_METRICS_AUDIO_H
 
-#include "analysis/ingest/run_data.h"
+#include "analysis/ingest/run_stream.h"
+#include "analysis/metrics/media.h"
 #include "analysis/metrics/metric_set.h"
 #include "analysis/metrics/window.h"
 
-/* Returns 0 or ERR_NOMEM. */
-int audio_put(const struct run_data *d, const struct windows *w, struct metric_set *out);
+struct audio {
+    struct media packets; /* what waits; its visitor is this */
+    struct media_visitor visitor;
+    ns_t last; /* packets sent from then on may be under way when the run stops */
+    struct windows whole;
+    struct dist owd, app_owd;
+    size_t sent, lost;
+};
+
+/* *a stays where it is. window: how long a packet may take (taps_window). */
+void audio_init(struct audio *a, const struct windows *w, ns_t window);
+void audio_fini(struct audio *a);
+/* Of RECORD_AUDIO_SENT and RECORD_AUDIO_RECEIVED; of other kinds nothing. Returns 0 or ERR_NOMEM.
+ */
+int audio_row(struct audio *a, const struct run_row *row);
+/* After the last. Returns 0 or ERR_NOMEM. */
+int audio_put(struct audio *a, struct metric_set *out);
 
 #endif

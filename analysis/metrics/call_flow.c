@@ -3,76 +3,16 @@
 
 #include "agents/base/err.h"
 #include "agents/base/rate.h"
-#include "analysis/metrics/steps.h"
+#include "analysis/ingest/rows.h"
+#include "analysis/ingest/taps.h"
 
 #include <math.h>
-#include <string.h>
 
 /* Of an audio packet around what the codec made: RTP with its extension, protection, UDP, IP and
  * Ethernet, about. */
 #define AUDIO_OVERHEAD_BYTES 90
 
 /* ---- the flow ---- */
-
-static void add_packets(struct flow_set *set, struct path_flow *f, const struct run_data *d)
-{
-    const struct run_trace *both[] = {&d->forward, &d->reverse};
-
-    for (int k = 0; k < 2; k++) {
-        for (size_t i = 0; i < both[k]->count; i++) {
-            const struct run_packet *p = &both[k]->packets[i];
-
-            flow_set_carry(set, f->backward != (k == 1), f->segments, p->received, p->ip_bytes);
-            if (k == 0) {
-                flow_series_packet(&f->series, p->sent, p->received, p->ip_bytes);
-            }
-        }
-    }
-}
-
-static void add_audio(struct path_flow *f, const struct table *t)
-{
-    const int64_t *time = table_column(t, "time_ns"), *bytes = table_column(t, "bytes");
-
-    for (size_t i = 0; i < t->rows; i++) {
-        flow_series_goodput(&f->series, time[i], (double)bytes[i]);
-    }
-}
-
-/* From each packet of video to the next, unless that is a pause, in which audio goes on. */
-static void add_media(struct path_flow *f, const struct media *m)
-{
-    ns_t from = NS_NEVER, last = NS_NEVER;
-
-    for (size_t i = 0; i < m->count; i++) {
-        const struct media_packet *p = &m->packets[i];
-
-        if (p->delivered != NS_NEVER) {
-            flow_series_goodput(&f->series, p->delivered, (double)p->bytes);
-        }
-        if (last != NS_NEVER && p->sent - last >= FLOW_SERIES_PAUSE) {
-            flow_series_active(&f->series, from, last + 1);
-            from = NS_NEVER;
-        }
-        from = from == NS_NEVER ? p->sent : from;
-        last = p->sent;
-    }
-    if (last != NS_NEVER) {
-        flow_series_active(&f->series, from, last + 1);
-        f->start = m->packets[0].sent;
-        f->stop = last;
-    }
-}
-
-/* A flow without video, data or music alone, is there from its first packet to its last. */
-static void add_span(struct path_flow *f, const struct run_trace *t)
-{
-    if (t->count > 0) {
-        f->start = t->packets[0].sent;
-        f->stop = t->packets[t->count - 1].sent;
-        flow_series_active(&f->series, f->start, f->stop + 1);
-    }
-}
 
 static double number_in(const json_t *o, const char *key)
 {
@@ -81,22 +21,13 @@ static double number_in(const json_t *o, const char *key)
 
 /* The encoder's highest rate with the overhead of the fullest packet that carried nothing else, and
  * audio with its own. A call with data can use any rate. */
-static double most_bps(const struct run_data *d)
+static double most_bps(const struct run_data *d, const struct run_packet *full)
 {
     const json_t *source = json_object_get(d->info.root, "source");
-    const struct run_packet *full = NULL;
     double most = number_in(source, "max_rate_bps");
     double interval = number_in(source, "audio_interval_ns");
 
-    for (size_t i = 0; i < d->forward.count; i++) {
-        const struct run_packet *p = &d->forward.packets[i];
-
-        if (p->rtp_bytes > 0 && p->data_bytes == 0 && p->padding_bytes == 0 &&
-            (!full || p->rtp_bytes > full->rtp_bytes)) {
-            full = p;
-        }
-    }
-    if (d->info.data_kind || most <= 0 || !full) {
+    if (d->info.data_kind || most <= 0 || full->rtp_bytes == 0) {
         return INFINITY;
     }
     most *= (full->ip_bytes + RATE_ETHERNET_OVERHEAD_BYTES) / (double)full->rtp_bytes;
@@ -121,73 +52,60 @@ static unsigned segments_of(const json_t *root)
     return bits ? bits : 1;
 }
 
-int call_flow_add(struct flow_set *set, const char *name, const struct run_data *d,
-                  const struct media *m)
+static void bound(struct call_flow *c, struct dist *d)
 {
-    struct path_flow *f;
+    struct window_set set = {.at = {{true, 0, c->set->end}}, .count = 1};
+
+    steps_add(&c->steps, &set);
+    window_set_bound(&set, d);
+}
+
+int call_flow_init(struct call_flow *c, struct flow_set *set, const char *name,
+                   const struct run_data *d, const struct delays *l)
+{
     double weight = number_in(d->info.root, "priority");
 
+    *c = (struct call_flow){
+        .d = d,
+        .set = set,
+        .delays = l,
+        .active_since = NS_NEVER,
+        .last_sent = NS_NEVER,
+        .window = taps_window(&d->info),
+        .audio_bytes = rows_column(RECORD_AUDIO_RECEIVED, "bytes"),
+        .sent_flow = rows_column(RECORD_FRAME_SENT, "flow"),
+        .sent_stamp = rows_column(RECORD_FRAME_SENT, "rtp_timestamp"),
+        .came_flow = rows_column(RECORD_FRAME_RECEIVED, "flow"),
+        .came_stamp = rows_column(RECORD_FRAME_RECEIVED, "rtp_timestamp"),
+        .came_complete = rows_column(RECORD_FRAME_RECEIVED, "complete"),
+    };
+    pending_init(&c->frames, sizeof(ns_t));
+    pending_init(&c->early, sizeof(ns_t));
     if (set->count == FLOW_SET_FLOWS_MAX) {
         return ERR_LIMIT;
     }
-    f = flow_set_add(set, name, FLOW_CALL);
-    if (!f) {
+    c->flow = flow_set_add(set, name, FLOW_CALL);
+    if (!c->flow) {
         return ERR_NOMEM;
     }
-    f->backward = d->info.backward;
-    f->weight = weight > 0 ? weight : 1;
-    f->most_bps = most_bps(d);
-    f->segments = segments_of(d->info.root);
-    add_packets(set, f, d);
-    if (d->info.has_media) {
-        add_media(f, m);
-    } else {
-        add_span(f, &d->forward);
-    }
-    add_audio(f, &d->tables[RUN_RECEIVER][RECORD_AUDIO_RECEIVED]);
+    c->flow->backward = d->info.backward;
+    c->flow->weight = weight > 0 ? weight : 1;
+    c->flow->segments = segments_of(d->info.root);
+    steps_init(&c->steps, set, d->info.backward);
+    bound(c, &c->frame_delay);
+    bound(c, &c->settled_queue);
     return 0;
 }
 
-/* ---- metrics ---- */
-
-static uint64_t frame_key(int64_t flow, int64_t rtp_timestamp)
+void call_flow_fini(struct call_flow *c)
 {
-    return (uint64_t)flow << 48 ^ (uint64_t)rtp_timestamp;
+    dist_fini(&c->frame_delay);
+    dist_fini(&c->settled_queue);
+    pending_fini(&c->frames);
+    pending_fini(&c->early);
 }
 
-/* From the encoder to its last packet at the receiver. */
-static int frame_delays(struct dist *out, const struct run_data *d)
-{
-    const struct table *sent = &d->tables[RUN_SENDER][RECORD_FRAME_SENT];
-    const struct table *received = &d->tables[RUN_RECEIVER][RECORD_FRAME_RECEIVED];
-    const int64_t *left = table_column(sent, "time_ns"), *flow = table_column(sent, "flow");
-    const int64_t *stamp = table_column(sent, "rtp_timestamp");
-    const int64_t *came = table_column(received, "time_ns");
-    const int64_t *to_flow = table_column(received, "flow");
-    const int64_t *to_stamp = table_column(received, "rtp_timestamp");
-    const int64_t *complete = table_column(received, "complete");
-    struct join frames;
-    int rc = join_init(&frames, sent->rows);
-
-    *out = (struct dist){0};
-    if (rc) {
-        return rc;
-    }
-    for (size_t i = 0; i < sent->rows; i++) {
-        frames.entries[i] = (struct join_entry){frame_key(flow[i], stamp[i]), (uint32_t)i};
-    }
-    rc = join_sort(&frames);
-    for (size_t i = 0; i < received->rows && !rc; i++) {
-        uint32_t row = join_find(&frames, frame_key(to_flow[i], to_stamp[i]));
-
-        if (row != JOIN_NONE && complete[i] == 1) {
-            dist_add(out, left[row], ns_to_ms(came[i] - left[row]));
-        }
-    }
-    join_fini(&frames);
-    dist_sort(out);
-    return rc || out->failed ? ERR_NOMEM : 0;
-}
+/* ---- what is read ---- */
 
 /* Whether the capacity of that direction went down just before: the queue that this leaves is
  * nobody's choice. */
@@ -204,58 +122,162 @@ static bool after_fall(const struct flow_set *set, bool backward, ns_t t)
     return false;
 }
 
-static int settled_queue(struct dist *out, const struct flow_set *set, bool backward,
-                         const struct dist *queue)
+static void count_sent(struct call_flow *c, const struct run_packet *p)
 {
-    *out = (struct dist){0};
-    for (size_t i = 0; i < queue->count; i++) {
-        if (!after_fall(set, backward, queue->samples[i].time)) {
-            dist_add(out, queue->samples[i].time, queue->samples[i].value);
-        }
+    const struct window whole = {true, 0, c->set->end};
+
+    c->sent_bytes += window_holds(&whole, p->sent) ? p->ip_bytes : 0;
+    for (size_t i = 0; i < c->steps.count; i++) {
+        c->step_bytes[i] += window_holds(&c->steps.at[i], p->sent) ? p->ip_bytes : 0;
     }
-    dist_sort(out);
-    return out->failed ? ERR_NOMEM : 0;
 }
+
+void call_flow_packet(struct call_flow *c, bool reverse, const struct run_packet *p)
+{
+    struct path_flow *f = c->flow;
+
+    flow_set_carry(c->set, f->backward != reverse, f->segments, p->received, p->ip_bytes);
+    if (reverse) {
+        return;
+    }
+    flow_series_packet(&f->series, p->sent, p->received, p->ip_bytes);
+    count_sent(c, p);
+    if (!after_fall(c->set, f->backward, p->sent)) {
+        delays_add_queue(c->delays, &c->settled_queue, p);
+    }
+    if (p->rtp_bytes > 0 && p->data_bytes == 0 && p->padding_bytes == 0 &&
+        (p->rtp_bytes > c->full.rtp_bytes ||
+         (p->rtp_bytes == c->full.rtp_bytes && p->sent < c->full.sent))) {
+        c->full = *p;
+    }
+}
+
+/* From each packet of video to the next, unless that is a pause, in which audio goes on. */
+void call_flow_media_sent(struct call_flow *c, const struct media_packet *p)
+{
+    struct path_flow *f = c->flow;
+
+    if (c->last_sent != NS_NEVER && p->sent - c->last_sent >= FLOW_SERIES_PAUSE) {
+        flow_series_active(&f->series, c->active_since, c->last_sent + 1);
+        c->active_since = NS_NEVER;
+    }
+    c->active_since = c->active_since == NS_NEVER ? p->sent : c->active_since;
+    f->start = f->start == NS_NEVER ? p->sent : f->start;
+    f->stop = c->last_sent = p->sent;
+}
+
+void call_flow_media(struct call_flow *c, const struct media_packet *p)
+{
+    if (p->delivered != NS_NEVER) {
+        flow_series_goodput(&c->flow->series, p->delivered, (double)p->bytes);
+    }
+}
+
+static uint64_t frame_key(int64_t flow, int64_t rtp_timestamp)
+{
+    return (uint64_t)flow << 48 ^ (uint64_t)rtp_timestamp;
+}
+
+static void forget(struct pending *p, ns_t before)
+{
+    uint64_t key;
+
+    while (pending_expired(p, before, &key)) {
+        pending_take(p, key, NULL);
+    }
+}
+
+/* From the encoder to its last packet at the receiver. */
+static void add_frame(struct call_flow *c, ns_t left, ns_t came)
+{
+    dist_add(&c->frame_delay, left, ns_to_ms(came - left));
+}
+
+static int take_sent(struct call_flow *c, uint64_t key, ns_t left)
+{
+    ns_t came;
+
+    while (pending_take(&c->early, key, &came)) {
+        add_frame(c, left, came);
+    }
+    return pending_add(&c->frames, key, left, &left) ? 0 : ERR_NOMEM;
+}
+
+static int take_complete(struct call_flow *c, uint64_t key, ns_t came)
+{
+    const ns_t *left = pending_find(&c->frames, key);
+
+    if (!left) {
+        return pending_add(&c->early, key, came, &came) ? 0 : ERR_NOMEM;
+    }
+    add_frame(c, *left, came);
+    return 0;
+}
+
+int call_flow_row(struct call_flow *c, const struct run_row *row)
+{
+    const int64_t *v = row->value;
+    ns_t time = v[0];
+
+    if (row->kind == RECORD_AUDIO_RECEIVED) {
+        flow_series_goodput(&c->flow->series, time, (double)v[c->audio_bytes]);
+    } else if (row->kind == RECORD_FRAME_RECEIVED && v[c->came_complete] == 1) {
+        return take_complete(c, frame_key(v[c->came_flow], v[c->came_stamp]), time);
+    } else if (row->kind == RECORD_FRAME_SENT) {
+        if (c->window != NS_NEVER) {
+            forget(&c->frames, time - c->window);
+            forget(&c->early, time - c->window);
+        }
+        return take_sent(c, frame_key(v[c->sent_flow], v[c->sent_stamp]), time);
+    }
+    return 0;
+}
+
+int call_flow_finish(struct call_flow *c)
+{
+    struct path_flow *f = c->flow;
+    int rc = delays_finish_queue(c->delays, &c->settled_queue);
+
+    dist_sort(&c->frame_delay);
+    if (!c->d->info.has_media) { /* data or music alone: there from its first packet to its last */
+        f->start = c->d->forward.first_sent;
+        f->stop = c->d->forward.last_sent;
+        c->active_since = f->start;
+        c->last_sent = f->stop;
+    }
+    if (c->last_sent != NS_NEVER) {
+        flow_series_active(&f->series, c->active_since, c->last_sent + 1);
+    }
+    f->most_bps = most_bps(c->d, &c->full);
+    return rc || c->frame_delay.failed ? ERR_NOMEM : 0;
+}
+
+/* ---- metrics ---- */
 
 /* In bytes of IP packets, as throughput is. */
-static double sending_bps(const struct run_data *d, const struct window *w)
+static double sending_bps(double bytes, const struct window *w)
 {
-    double sum = 0;
-
-    for (size_t i = 0; i < d->forward.count; i++) {
-        const struct run_packet *p = &d->forward.packets[i];
-
-        sum += p->sent >= w->start && p->sent < w->end ? p->ip_bytes : 0;
-    }
-    return 8 * sum / window_seconds(w);
+    return 8 * bytes / window_seconds(w);
 }
 
-int call_flow_put(const struct flow_set *set, const struct run_data *d, const struct media *m,
-                  const struct delays *l, struct metric_set *out)
+int call_flow_put(const struct call_flow *c, const struct rates *r, const struct quality *q,
+                  struct metric_set *out)
 {
-    struct windows whole = {.at[WINDOW_WHOLE] = {true, 0, set->end}};
-    struct dist frames = {0}, queue = {0};
-    struct steps steps;
-    int rc = frame_delays(&frames, d);
+    const struct windows whole = {.at[WINDOW_WHOLE] = {true, 0, c->set->end}};
+    const struct steps *s = &c->steps;
 
-    rc = rc ? rc : settled_queue(&queue, set, d->info.backward, &l->queue);
-    if (!rc) {
-        metric_set_put_dist(out, "frame_delay_ms", &frames, &whole);
-        metric_set_put_dist(out, "settled_queue_delay_ms", &queue, &whole);
-        metric_set_put(out, "sending_rate_bps", WINDOW_WHOLE,
-                       sending_bps(d, &whole.at[WINDOW_WHOLE]));
-        steps_init(&steps, set, d->info.backward);
-        for (size_t i = 0; i < steps.count; i++) {
-            const struct windows step = {.at[WINDOW_WHOLE] = steps.at[i]};
-            char name[STEPS_NAME_MAX];
+    metric_set_put_dist(out, "frame_delay_ms", &c->frame_delay, &whole);
+    metric_set_put_dist(out, "settled_queue_delay_ms", &c->settled_queue, &whole);
+    metric_set_put(out, "sending_rate_bps", WINDOW_WHOLE,
+                   sending_bps(c->sent_bytes, &whole.at[WINDOW_WHOLE]));
+    for (size_t i = 0; i < s->count; i++) {
+        const struct windows step = {.at[WINDOW_WHOLE] = s->at[i]};
+        char name[STEPS_NAME_MAX];
 
-            steps_put_value(out, i, "sending_rate_bps", sending_bps(d, &steps.at[i]));
-            metric_set_put_dist(out, steps_name(name, i, "settled_queue_delay_ms"), &queue, &step);
-            metric_set_put_dist(out, steps_name(name, i, "frame_delay_ms"), &frames, &step);
-        }
-        rc = steps_put(&steps, d, m, l, out);
+        steps_put_value(out, i, "sending_rate_bps", sending_bps(c->step_bytes[i], &s->at[i]));
+        metric_set_put_dist(out, steps_name(name, i, "settled_queue_delay_ms"), &c->settled_queue,
+                            &step);
+        metric_set_put_dist(out, steps_name(name, i, "frame_delay_ms"), &c->frame_delay, &step);
     }
-    dist_fini(&frames);
-    dist_fini(&queue);
-    return rc;
+    return steps_put(s, r, q, c->delays, out);
 }

@@ -2,10 +2,10 @@
 #include "analysis/metrics/control_series.h"
 
 #include "agents/base/err.h"
+#include "analysis/ingest/rows.h"
 
 #include <errno.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,32 +13,29 @@
 
 enum mean { TARGET, DELAY_BASED, ACKED, THRESHOLD, MEANS };
 
+_Static_assert(MEANS == CONTROL_SERIES_MEANS, "a sum for each");
+
 static const char *const mean_columns[MEANS] = {"target_bps", "delay_based_bps", "acked_bps",
                                                 "threshold_ppm"};
 
-struct control_bin {
-    double sum[MEANS];
-    size_t count[MEANS];
-    double signal;
-    size_t signals;
-};
-
-/* The first threshold, the unit of the signal. NAN without one, or without a signal: there is
- * nothing to show then. */
-static double unit_of(const struct table *t)
+int control_series_init(struct control_series *c, ns_t end)
 {
-    const int64_t *threshold = table_column(t, "threshold_ppm");
-    const int64_t *trend = table_column(t, "trend_ppm");
-    double first = NAN;
-    bool any = false;
+    size_t n = end > 0 ? (size_t)(end / CONTROL_SERIES_BIN) : 0;
 
-    for (size_t i = t->rows; i-- > 0;) {
-        if (threshold[i] != RECORD_NONE && threshold[i] > 0) {
-            first = (double)threshold[i];
-        }
-        any = any || trend[i] != RECORD_NONE;
+    *c = (struct control_series){.bins = calloc(n ? n : 1, sizeof *c->bins),
+                                 .count = n,
+                                 .unit = NAN,
+                                 .trend = rows_column(RECORD_RATE, "trend_ppm")};
+    for (int m = 0; m < MEANS; m++) {
+        c->columns[m] = rows_column(RECORD_RATE, mean_columns[m]);
     }
-    return any ? first : NAN;
+    return c->bins ? 0 : ERR_NOMEM;
+}
+
+void control_series_fini(struct control_series *c)
+{
+    free(c->bins);
+    *c = (struct control_series){0};
 }
 
 static void add_signal(struct control_bin *b, int64_t v)
@@ -49,29 +46,29 @@ static void add_signal(struct control_bin *b, int64_t v)
     }
 }
 
-static void fill(struct control_bin *b, size_t n, const struct table *t)
+void control_series_row(struct control_series *c, const struct run_row *row)
 {
-    const int64_t *time = table_column(t, "time_ns"), *trend = table_column(t, "trend_ppm");
-    const int64_t *columns[MEANS];
+    const int64_t *v = row->value;
+    struct control_bin *bin;
 
+    if (row->kind != RECORD_RATE) {
+        return;
+    }
+    if (isnan(c->unit) && v[c->columns[THRESHOLD]] > 0) { /* RECORD_NONE is below */
+        c->unit = (double)v[c->columns[THRESHOLD]];
+    }
+    c->any |= v[c->trend] != RECORD_NONE;
+    if (v[0] < 0 || (size_t)(v[0] / CONTROL_SERIES_BIN) >= c->count) {
+        return;
+    }
+    bin = &c->bins[v[0] / CONTROL_SERIES_BIN];
     for (int m = 0; m < MEANS; m++) {
-        columns[m] = table_column(t, mean_columns[m]);
-    }
-    for (size_t i = 0; i < t->rows; i++) {
-        struct control_bin *bin;
-
-        if (time[i] < 0 || (size_t)(time[i] / CONTROL_SERIES_BIN) >= n) {
-            continue;
+        if (v[c->columns[m]] != RECORD_NONE) {
+            bin->sum[m] += (double)v[c->columns[m]];
+            bin->count[m]++;
         }
-        bin = &b[time[i] / CONTROL_SERIES_BIN];
-        for (int m = 0; m < MEANS; m++) {
-            if (columns[m][i] != RECORD_NONE) {
-                bin->sum[m] += (double)columns[m][i];
-                bin->count[m]++;
-            }
-        }
-        add_signal(bin, trend[i]);
     }
+    add_signal(bin, v[c->trend]);
 }
 
 static void put(FILE *f, int decimals, double v)
@@ -101,33 +98,25 @@ static void put_bins(FILE *f, const struct control_bin *b, size_t n, double unit
     }
 }
 
-int control_series_write(const char *dir, const struct table *rate, ns_t end)
+/* Without a threshold, or without a signal, there is nothing to show. */
+int control_series_write(const struct control_series *c, const char *dir)
 {
-    size_t n = end > 0 ? (size_t)(end / CONTROL_SERIES_BIN) : 0;
-    double unit = unit_of(rate);
-    struct control_bin *b;
     char path[PATH_BYTES];
     int failed;
     FILE *f;
 
-    if (!isfinite(unit)) {
+    if (!isfinite(c->unit) || !c->any) {
         return 0;
     }
     if (snprintf(path, sizeof path, "%s/series.control.csv", dir) >= (int)sizeof path) {
         errno = ENAMETOOLONG;
         return ERR_OS;
     }
-    b = calloc(n ? n : 1, sizeof *b);
-    if (!b) {
-        return ERR_NOMEM;
-    }
-    fill(b, n, rate);
     f = fopen(path, "we");
-    if (f) {
-        put_bins(f, b, n, unit);
+    if (!f) {
+        return ERR_OS;
     }
-    failed = !f || ferror(f);
-    failed = (f && fclose(f)) || failed;
-    free(b);
-    return failed ? ERR_OS : 0;
+    put_bins(f, c->bins, c->count, c->unit);
+    failed = ferror(f);
+    return fclose(f) || failed ? ERR_OS : 0;
 }

@@ -39,17 +39,33 @@ static int tear_down(void **state)
     return rmdir(dir);
 }
 
-static int write_of(const char *rows, ns_t end)
+static int write_to(const char *folder, const char *rows, ns_t end)
 {
+    struct control_series c;
     struct table t = {0};
     struct fault f = {0};
     int rc;
 
     assert_int_equal(table_parse(&t, RECORD_RATE, "rate", (const uint8_t *)rows, strlen(rows), &f),
                      0);
-    rc = control_series_write(dir, &t, end);
+    assert_int_equal(control_series_init(&c, end), 0);
+    for (size_t i = 0; i < t.rows; i++) {
+        int64_t value[RECORD_COLUMNS_MAX] = {0};
+
+        for (size_t k = 0; k < t.columns; k++) {
+            value[k] = t.values[k * t.rows + i];
+        }
+        control_series_row(&c, &(struct run_row){RUN_SENDER, RECORD_RATE, value, NS_NEVER});
+    }
+    rc = control_series_write(&c, folder);
+    control_series_fini(&c);
     table_fini(&t);
     return rc;
+}
+
+static int write_of(const char *rows, ns_t end)
+{
+    return write_to(dir, rows, end);
 }
 
 static void assert_written(const char *expected)
@@ -102,16 +118,11 @@ static void test_no_signal_leaves_no_file(void **state)
 
 static void test_folder_that_is_not_there(void **state)
 {
-    struct table t = {0};
-    struct fault f = {0};
-    const char *rows = HEADER "0,1000,0,0,0,1000,0,1000,0,5,5,0,0,0,\n";
-
     (void)state;
-    assert_int_equal(table_parse(&t, RECORD_RATE, "rate", (const uint8_t *)rows, strlen(rows), &f),
-                     0);
-    assert_int_equal(control_series_write("/nowhere/at/all", &t, NS_PER_S), ERR_OS);
+    assert_int_equal(
+        write_to("/nowhere/at/all", HEADER "0,1000,0,0,0,1000,0,1000,0,5,5,0,0,0,\n", NS_PER_S),
+        ERR_OS);
     assert_int_equal(errno, ENOENT);
-    table_fini(&t);
 }
 
 int main(void)

@@ -22,9 +22,21 @@ struct entry {
     bool backward;
     struct flows_ports ports;
     struct path_flow *flow;
+    struct dist owd;
+};
+
+/* A connection. */
+struct connection {
+    struct entry *entry;
+    uint32_t next; /* sequence number behind the highest that arrived */
+    bool begun;
 };
 
 struct entries {
+    struct flow_set *set;
+    struct traffic traffic;
+    struct connection *connections; /* as the flows of the captures */
+    size_t count_connections, room;
     struct entry at[FLOW_SET_FLOWS_MAX];
     size_t count;
     uint16_t ports[PORTS_MAX];
@@ -141,83 +153,92 @@ static int add_flows(struct flow_set *set, struct entries *all)
         }
         all->at[i].flow->backward = all->at[i].backward;
         all->at[i].flow->segments = whole_path(set);
+        dist_bound(&all->at[i].owd, DIST_KEPT, &(struct dist_window){0, set->end}, 1);
     }
     return 0;
 }
 
 /* What a packet brings that none before it of its connection did. */
-static double fresh_bytes(uint32_t *next, bool *begun, const struct flow *f,
-                          const struct flow_packet *p)
+static double fresh_bytes(struct connection *c, const struct flow *f, const struct flow_packet *p)
 {
-    uint32_t end = p->tcp_sequence + p->payload_bytes + p->tcp_syn, before = *next;
+    uint32_t end = p->tcp_sequence + p->payload_bytes + p->tcp_syn, before = c->next;
 
     if (f->protocol != IP_PACKET_TCP) {
         return p->payload_bytes;
     }
-    if (!*begun) {
-        *begun = true;
-        *next = end;
+    if (!c->begun) {
+        c->begun = true;
+        c->next = end;
         return p->payload_bytes;
     }
     if ((int32_t)(end - before) <= 0) {
         return 0;
     }
-    *next = end;
+    c->next = end;
     return end - before;
 }
 
-/* In the order of arrival, which the packets of a connection mostly have as they are: one that
- * comes late brings nothing new by then, as traffic_goodput_bps has it. */
-static int spread(struct flow_set *set, struct entries *all, const struct flows *fl)
+static int know_connections(struct entries *all, const struct flows *fl)
 {
-    struct {
-        uint32_t next;
-        bool begun;
-    } *progress = calloc(fl->count ? fl->count : 1, sizeof *progress);
+    if (fl->count > all->room) {
+        size_t room = 2 * fl->count;
+        struct connection *more = realloc(all->connections, room * sizeof *more);
 
-    if (!progress) {
-        return ERR_NOMEM;
+        if (!more) {
+            return ERR_NOMEM;
+        }
+        all->connections = more;
+        all->room = room;
     }
-    for (size_t i = 0; i < fl->packet_count; i++) {
-        const struct flow_packet *p = &fl->packets[i];
-        const struct flow *flow = &fl->flows[p->flow];
-        const struct entry *e = entry_of(all, flow);
+    for (; all->count_connections < fl->count; all->count_connections++) {
+        struct entry *e = entry_of(all, &fl->flows[all->count_connections]);
 
-        flow_set_carry(set, flow->reverse, whole_path(set), p->received, p->ip_bytes);
-        if (!e || e->backward != flow->reverse) {
-            continue; /* acknowledgements */
-        }
-        flow_series_packet(&e->flow->series, p->sent, p->received, p->ip_bytes);
-        e->flow->start = ns_min(e->flow->start, p->sent);
-        e->flow->stop = e->flow->stop == NS_NEVER ? p->sent : ns_max(e->flow->stop, p->sent);
-        if (p->received != NS_NEVER) {
-            flow_series_goodput(
-                &e->flow->series, p->received,
-                fresh_bytes(&progress[p->flow].next, &progress[p->flow].begun, flow, p));
-        }
-    }
-    free(progress);
-    for (size_t i = 0; i < all->count; i++) {
-        struct path_flow *f = all->at[i].flow;
-
-        if (f->start != NS_NEVER) {
-            flow_series_active(&f->series, f->start, f->stop + 1);
-        }
+        all->connections[all->count_connections] = (struct connection){.entry = e};
     }
     return 0;
+}
+
+static void add_packet(struct connection *c, const struct flow *flow, const struct flow_packet *p)
+{
+    struct path_flow *f = c->entry->flow;
+
+    flow_series_packet(&f->series, p->sent, p->received, p->ip_bytes);
+    f->start = ns_min(f->start, p->sent);
+    f->stop = f->stop == NS_NEVER ? p->sent : ns_max(f->stop, p->sent);
+    if (p->received != NS_NEVER) {
+        flow_series_goodput(&f->series, p->received, fresh_bytes(c, flow, p));
+        dist_add(&c->entry->owd, p->sent, ns_to_ms(p->received - p->sent));
+    }
+}
+
+static int take(void *ctx, const struct flows *fl, const struct flow_packet *p)
+{
+    struct entries *all = ctx;
+    const struct flow *flow = &fl->flows[p->flow];
+    struct connection *c;
+
+    if (know_connections(all, fl)) {
+        return ERR_NOMEM;
+    }
+    c = &all->connections[p->flow];
+    flow_set_carry(all->set, flow->reverse, whole_path(all->set), p->received, p->ip_bytes);
+    if (c->entry && c->entry->backward == flow->reverse) { /* else acknowledgements */
+        add_packet(c, flow, p);
+    }
+    return traffic_packet(&all->traffic, fl, p);
 }
 
 /* ---- metrics ---- */
 
 /* The sums over an entry's connections. */
-static bool sum_up(struct traffic_flow *all, struct entries *entries, const struct entry *e,
-                   const struct traffic *t, const struct flows *fl)
+static void sum_up(struct traffic_flow *all, const struct entries *entries, const struct entry *e,
+                   const struct flows *fl)
 {
     *all = (struct traffic_flow){.first = NS_NEVER, .last = NS_NEVER};
-    for (size_t i = 0; i < t->count; i++) {
-        const struct traffic_flow *f = &t->flows[i];
+    for (size_t i = 0; i < entries->traffic.count; i++) {
+        const struct traffic_flow *f = &entries->traffic.flows[i];
 
-        if (entry_of(entries, &fl->flows[i]) != e || fl->flows[i].reverse != e->backward) {
+        if (entries->connections[i].entry != e || fl->flows[i].reverse != e->backward) {
             continue;
         }
         all->sent += f->sent;
@@ -229,12 +250,7 @@ static bool sum_up(struct traffic_flow *all, struct entries *entries, const stru
         if (f->last != NS_NEVER) {
             all->last = all->last == NS_NEVER ? f->last : ns_max(all->last, f->last);
         }
-        for (size_t k = 0; k < f->owd.count; k++) {
-            dist_add(&all->owd, f->owd.samples[k].time, f->owd.samples[k].value);
-        }
     }
-    dist_sort(&all->owd);
-    return !all->owd.failed;
 }
 
 /* "short-tcp" and "loss_ratio" are "short_tcp.loss_ratio". */
@@ -285,9 +301,10 @@ static double ratio(size_t part, size_t whole)
     return whole ? (double)part / (double)whole : NAN;
 }
 
-static void put(const struct flow_set *set, const struct path_flow *f,
-                const struct traffic_flow *sum, struct metric_set *out)
+static void put(const struct flow_set *set, const struct entry *e, const struct traffic_flow *sum,
+                struct metric_set *out)
 {
+    const struct path_flow *f = e->flow;
     struct windows whole = {.at[WINDOW_WHOLE] = {true, 0, set->end}};
     const struct window bins = {true, 0, (ns_t)set->bins * FLOW_SERIES_BIN};
     double seconds = sum->last == NS_NEVER ? NAN : ns_to_s(sum->last - sum->first);
@@ -304,52 +321,61 @@ static void put(const struct flow_set *set, const struct path_flow *f,
                    ratio(sum->sent - sum->arrived, sum->sent));
     metric_set_put(out, metric(name, f->name, "reordered_ratio"), WINDOW_WHOLE,
                    ratio(sum->reordered, sum->arrived));
-    metric_set_put_dist(out, metric(name, f->name, "owd_ms"), &sum->owd, &whole);
+    metric_set_put_dist(out, metric(name, f->name, "owd_ms"), &e->owd, &whole);
     put_steps(set, f, out);
 }
 
-static int put_all(const struct flow_set *set, struct entries *entries, struct run_data *cross,
+static int put_all(const struct flow_set *set, struct entries *all, const struct flows *fl,
                    struct metric_set *out)
 {
-    struct traffic t;
-    int rc = traffic_init(&t, cross);
+    int rc = traffic_finish(&all->traffic, fl);
 
-    for (size_t i = 0; i < entries->count && !rc; i++) {
+    for (size_t i = 0; i < all->count && !rc; i++) {
+        struct entry *e = &all->at[i];
         struct traffic_flow sum;
 
-        if (sum_up(&sum, entries, &entries->at[i], &t, &cross->flows)) {
-            put(set, entries->at[i].flow, &sum, out);
-        } else {
-            rc = ERR_NOMEM;
+        if (e->flow->start != NS_NEVER) {
+            flow_series_active(&e->flow->series, e->flow->start, e->flow->stop + 1);
         }
-        dist_fini(&sum.owd);
+        dist_sort(&e->owd);
+        rc = e->owd.failed ? ERR_NOMEM : 0;
+        sum_up(&sum, all, e, fl);
+        put(set, e, &sum, out);
     }
-    traffic_fini(&t);
     return rc;
+}
+
+static void entries_fini(struct entries *all)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        dist_fini(&all->at[i].owd);
+    }
+    traffic_fini(&all->traffic);
+    free(all->connections);
 }
 
 int cross_flow_add(struct flow_set *set, const char *dir, const struct run_info *info,
                    struct metric_set *out, struct fault *f)
 {
-    struct run_data cross = {0}; /* of which the flows are there alone */
-    struct entries all = {0};
+    struct entries all = {.set = set};
     struct flows_ports ports;
+    struct flows fl = {0};
     int rc = read_entries(&all, dir, info, f);
 
     if (rc || all.count == 0) {
         return rc;
     }
     ports = (struct flows_ports){all.ports, all.port_count};
-    rc = flows_load(&cross.flows, dir, info, &ports, f);
-    if (rc) {
-        return rc;
-    }
+    traffic_init(&all.traffic, false, NULL);
     rc = add_flows(set, &all);
-    rc = rc ? rc : spread(set, &all, &cross.flows);
-    rc = rc ? rc : put_all(set, &all, &cross, out);
     if (rc) {
         fault_set(f, rc, "%s: %s", dir, err_text(rc));
     }
-    flows_fini(&cross.flows);
+    rc = rc ? rc : flows_each(&fl, dir, info, &ports, take, &all, f);
+    if (!rc && (rc = put_all(set, &all, &fl, out))) {
+        fault_set(f, rc, "%s: %s", dir, err_text(rc));
+    }
+    flows_fini(&fl);
+    entries_fini(&all);
     return rc;
 }

@@ -3,6 +3,7 @@
 
 #include "agents/base/err.h"
 #include "agents/base/rate.h"
+#include "analysis/ingest/rows.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -37,6 +38,22 @@ static struct dist *dist_of(struct delays *l, const struct item *i)
     return (struct dist *)(void *)((char *)l + i->offset);
 }
 
+#define DRAWN 4
+
+static struct bin_quantiles *drawn_of(struct delays *l, size_t i)
+{
+    struct bin_quantiles *const all[DRAWN] = {&l->owd_bins, &l->app_owd_bins, &l->sender_queue_bins,
+                                              &l->queue_bins};
+
+    return all[i];
+}
+
+static void add_both(struct dist *d, struct bin_quantiles *b, ns_t time, double value)
+{
+    dist_add(d, time, value);
+    bin_quantiles_add(b, time, value);
+}
+
 /* What the frame's earlier bytes need at the pacing rate is spread, the rest is queue. */
 static void add_sender_side(struct delays *l, const struct media_packet *p)
 {
@@ -47,125 +64,172 @@ static void add_sender_side(struct delays *l, const struct media_packet *p)
         return;
     }
     dist_add(&l->frame_spread, p->sent, spread);
-    dist_add(&l->sender_queue, p->sent, fmax(0, ns_to_ms(p->sent - p->queued) - spread));
+    add_both(&l->sender_queue, &l->sender_queue_bins, p->sent,
+             fmax(0, ns_to_ms(p->sent - p->queued) - spread));
 }
 
-static void add_media(struct delays *l, const struct media *m)
+void delays_init(struct delays *l, const struct window_set *set, ns_t window, ns_t unloaded)
 {
-    ns_t smallest = NS_NEVER;
+    *l = (struct delays){.unloaded = unloaded,
+                         .smallest_owd = NS_NEVER,
+                         .smallest_way = NS_NEVER,
+                         .latest_column = rows_column(RECORD_RTT, "latest_ns")};
+    for (size_t i = 0; i < ITEMS; i++) {
+        window_set_bound(set, dist_of(l, &items[i]));
+    }
+    for (size_t i = 0; i < DRAWN; i++) {
+        bin_quantiles_init(drawn_of(l, i), set->at[WINDOW_WHOLE].end, DELAYS_BIN, window);
+    }
+}
 
-    for (size_t i = 0; i < m->count; i++) {
-        const struct media_packet *p = &m->packets[i];
-
-        add_sender_side(l, p);
-        if (p->delivered != NS_NEVER && p->queued != RECORD_NONE) {
-            dist_add(&l->app_owd, p->sent, ns_to_ms(p->delivered - p->queued));
-        }
-        if (p->arrival != NS_NEVER && p->departure != NS_NEVER) {
-            dist_add(&l->owd, p->sent, ns_to_ms(p->arrival - p->departure));
-            smallest = ns_min(smallest, p->arrival - p->departure);
+static struct delays_flow *flow_of(struct delays *l, int64_t flow)
+{
+    for (size_t i = 0; i < l->flow_count; i++) {
+        if (l->flows[i].flow == flow) {
+            return &l->flows[i];
         }
     }
-    for (size_t i = 0; i < l->owd.count; i++) {
-        dist_add(&l->pdv, l->owd.samples[i].time, l->owd.samples[i].value - ns_to_ms(smallest));
+    if (l->flow_count == DELAYS_FLOWS_MAX) {
+        return NULL;
     }
+    l->flows[l->flow_count] = (struct delays_flow){.flow = flow, .arrival = NS_NEVER};
+    return &l->flows[l->flow_count++];
 }
 
 /* One flow's packets in the order of arrival: J += (|D| - J) / 16 with D the change of (arrival -
  * RTP timestamp) from the packet before. */
-static void add_jitter_of_flow(struct delays *l, const struct media *m, int64_t flow)
+static void add_jitter(struct delays *l, const struct media_packet *p)
 {
-    const struct media_packet *last = NULL;
-    double jitter = 0;
+    struct delays_flow *f = p->arrival == NS_NEVER ? NULL : flow_of(l, p->flow);
 
-    for (size_t i = 0; i < m->received_count; i++) {
-        const struct media_packet *p = &m->packets[m->received[i]];
+    if (!f) {
+        return;
+    }
+    if (f->arrival != NS_NEVER) {
+        double spaced = (double)(p->rtp_timestamp - f->rtp_timestamp) * 1e3 / MEDIA_CLOCK_HZ;
+        double d = fabs(ns_to_ms(p->arrival - f->arrival) - spaced);
 
-        if (p->flow != flow || p->arrival == NS_NEVER) {
-            continue;
-        }
-        if (last) {
-            double spaced = (double)(p->rtp_timestamp - last->rtp_timestamp) * 1e3 / MEDIA_CLOCK_HZ;
-            double d = fabs(ns_to_ms(p->arrival - last->arrival) - spaced);
+        f->jitter += (d - f->jitter) / JITTER_GAIN;
+        dist_add(&l->jitter, p->arrival, f->jitter);
+    }
+    f->arrival = p->arrival;
+    f->rtp_timestamp = p->rtp_timestamp;
+}
 
-            jitter += (d - jitter) / JITTER_GAIN;
-            dist_add(&l->jitter, p->arrival, jitter);
-        }
-        last = p;
+void delays_media(struct delays *l, const struct media_packet *p)
+{
+    add_sender_side(l, p);
+    if (p->delivered != NS_NEVER && p->queued != RECORD_NONE) {
+        add_both(&l->app_owd, &l->app_owd_bins, p->sent, ns_to_ms(p->delivered - p->queued));
+    }
+    if (p->arrival != NS_NEVER && p->departure != NS_NEVER) {
+        add_both(&l->owd, &l->owd_bins, p->sent, ns_to_ms(p->arrival - p->departure));
+        l->smallest_owd = ns_min(l->smallest_owd, p->arrival - p->departure);
+    }
+    add_jitter(l, p);
+}
+
+/* Without a certificate what is added waits, in ns, for the smallest delay of the run. */
+static double queue_of(const struct delays *l, const struct run_packet *p)
+{
+    ns_t way = p->received - p->sent;
+
+    return l->unloaded == NS_NEVER ? (double)way : ns_to_ms(ns_max(way - l->unloaded, 0));
+}
+
+void delays_add_queue(const struct delays *l, struct dist *queue, const struct run_packet *p)
+{
+    if (p->received != NS_NEVER) {
+        dist_add(queue, p->sent, queue_of(l, p));
     }
 }
 
-static void add_jitter(struct delays *l, const struct media *m)
+void delays_packet(struct delays *l, const struct run_packet *p)
 {
-    int64_t flow = INT64_MIN;
+    if (p->received != NS_NEVER) {
+        add_both(&l->queue, &l->queue_bins, p->sent, queue_of(l, p));
+        l->smallest_way = ns_min(l->smallest_way, p->received - p->sent);
+    }
+}
 
-    for (;;) {
-        int64_t next = INT64_MAX;
-
-        for (size_t i = 0; i < m->count; i++) {
-            if (m->packets[i].flow > flow && m->packets[i].flow < next) {
-                next = m->packets[i].flow;
-            }
-        }
-        if (next == INT64_MAX) {
-            return;
-        }
-        add_jitter_of_flow(l, m, next);
-        flow = next;
+void delays_row(struct delays *l, const struct run_row *row)
+{
+    if (row->kind == RECORD_RTT && row->value[l->latest_column] != RECORD_NONE) {
+        dist_add(&l->rtt, row->value[0], ns_to_ms(row->value[l->latest_column]));
     }
 }
 
 /* What a packet takes beyond the empty path. */
-static void add_queue(struct delays *l, const struct run_trace *t, ns_t unloaded)
+static double beyond(double way, const void *ctx)
 {
-    ns_t smallest = unloaded;
+    const ns_t *smallest = ctx;
 
-    for (size_t i = 0; i < t->count && unloaded == NS_NEVER; i++) {
-        if (t->packets[i].received != NS_NEVER) {
-            smallest = ns_min(smallest, t->packets[i].received - t->packets[i].sent);
-        }
-    }
-    for (size_t i = 0; i < t->count; i++) {
-        const struct run_packet *p = &t->packets[i];
-
-        if (p->received != NS_NEVER) {
-            dist_add(&l->queue, p->sent, ns_to_ms(ns_max(p->received - p->sent - smallest, 0)));
-        }
-    }
+    return ns_to_ms((ns_t)way - *smallest);
 }
 
-static void add_rtt(struct delays *l, const struct table *t)
+static double above(double owd_ms, const void *ctx)
 {
-    const int64_t *time = table_column(t, "time_ns"), *latest = table_column(t, "latest_ns");
+    const ns_t *smallest = ctx;
 
-    for (size_t i = 0; i < t->rows; i++) {
-        if (latest[i] != RECORD_NONE) {
-            dist_add(&l->rtt, time[i], ns_to_ms(latest[i]));
-        }
-    }
+    return owd_ms - ns_to_ms(*smallest);
 }
 
-int delays_init(struct delays *l, const struct run_data *d, const struct media *m, ns_t unloaded)
+int delays_finish_queue(const struct delays *l, struct dist *queue)
 {
-    *l = (struct delays){0};
-    add_media(l, m);
-    add_jitter(l, m);
-    add_queue(l, &d->forward, unloaded);
-    add_rtt(l, &d->tables[RUN_SENDER][RECORD_RTT]);
-    for (size_t i = 0; i < ITEMS; i++) {
-        dist_sort(dist_of(l, &items[i]));
-        if (dist_of(l, &items[i])->failed) {
-            delays_fini(l);
-            return ERR_NOMEM;
+    if (l->unloaded == NS_NEVER) {
+        dist_map(queue, beyond, &l->smallest_way);
+    }
+    dist_sort(queue);
+    return queue->failed ? ERR_NOMEM : 0;
+}
+
+static int finish_bins(struct delays *l)
+{
+    struct bin_quantiles *q = &l->queue_bins;
+    int rc = 0;
+
+    for (size_t i = 0; i < DRAWN && !rc; i++) {
+        rc = bin_quantiles_finish(drawn_of(l, i));
+    }
+    for (size_t i = 0; !rc && l->unloaded == NS_NEVER && i < q->count; i++) {
+        struct bin_quantiles_row *row = &q->rows[i];
+
+        if (isfinite(row->max)) {
+            row->p50 = beyond(row->p50, &l->smallest_way);
+            row->p95 = beyond(row->p95, &l->smallest_way);
+            row->max = beyond(row->max, &l->smallest_way);
         }
     }
-    return 0;
+    return rc;
+}
+
+int delays_finish(struct delays *l)
+{
+    int rc = finish_bins(l);
+
+    rc = rc ? rc : delays_finish_queue(l, &l->queue);
+
+    dist_fini(&l->pdv);
+    dist_copy(&l->pdv, &l->owd);
+    dist_map(&l->pdv, above, &l->smallest_owd);
+    for (size_t i = 0; i < ITEMS && !rc; i++) {
+        struct dist *d = dist_of(l, &items[i]);
+
+        if (d != &l->queue) {
+            dist_sort(d);
+            rc = d->failed ? ERR_NOMEM : 0;
+        }
+    }
+    return rc;
 }
 
 void delays_fini(struct delays *l)
 {
     for (size_t i = 0; i < ITEMS; i++) {
         dist_fini(dist_of(l, &items[i]));
+    }
+    for (size_t i = 0; i < DRAWN; i++) {
+        bin_quantiles_fini(drawn_of(l, i));
     }
 }
 

@@ -2,163 +2,166 @@
 #include "analysis/metrics/media.h"
 
 #include "agents/base/err.h"
-
-#include <stdlib.h>
+#include "analysis/ingest/rows.h"
 
 #define SEQ_BITS 48
 
-static uint64_t key_of(int64_t flow, int64_t seq)
+/* Columns of what is sent; the last three are of video alone. */
+enum { TIME, QUEUED, FLOW, SEQ, RTP_TIMESTAMP, BYTES, FIRST, OFFSET, PACING };
+
+static const char *const column_names[] = {
+    [TIME] = "time_ns",
+    [QUEUED] = "queued_ns",
+    [FLOW] = "flow",
+    [SEQ] = "seq",
+    [RTP_TIMESTAMP] = "rtp_timestamp",
+    [BYTES] = "bytes",
+    [FIRST] = "first",
+    [OFFSET] = "frame_offset_bytes",
+    [PACING] = "pacing_bps",
+};
+
+/* A delivery of what has not been sent, as far as is known. */
+struct early {
+    ns_t delivered, arrival;
+};
+
+static uint64_t key_of(const struct media *m, int64_t flow, int64_t seq)
 {
+    /* there is one flow of audio, whose number is the transport's affair */
+    flow = m->sent_kind == RECORD_AUDIO_SENT ? 0 : flow;
     return (uint64_t)flow << SEQ_BITS ^ ((uint64_t)seq & ((UINT64_C(1) << SEQ_BITS) - 1));
 }
 
-/* First transmissions by key; a second "first" row of a packet comes later in the order of rows and
- * is dropped. */
-static int index_first(struct join *j, const struct table *t)
+void media_init(struct media *m, bool audio, ns_t window, const struct media_visitor *v)
 {
-    const int64_t *first = table_column(t, "first"), *flow = table_column(t, "flow");
-    const int64_t *seq = table_column(t, "seq");
-    size_t n = 0, unique = 0;
-    int rc = join_init(j, t->rows);
-
-    if (rc) {
-        return rc;
+    *m = (struct media){.visitor = v,
+                        .sent_kind = audio ? RECORD_AUDIO_SENT : RECORD_RTP_SENT,
+                        .received_kind = audio ? RECORD_AUDIO_RECEIVED : RECORD_RTP_RECEIVED,
+                        .window = window};
+    for (int i = TIME; i <= (audio ? BYTES : PACING); i++) {
+        m->columns[i] = rows_column(m->sent_kind, column_names[i]);
     }
-    for (size_t i = 0; i < t->rows; i++) {
-        if (first[i] == 1) {
-            j->entries[n++] = (struct join_entry){key_of(flow[i], seq[i]), (uint32_t)i};
-        }
-    }
-    j->count = n;
-    rc = join_sort(j);
-    if (rc) {
-        return rc;
-    }
-    for (size_t i = 0; i < n; i++) {
-        if (unique == 0 || j->entries[unique - 1].key != j->entries[i].key) {
-            j->entries[unique++] = j->entries[i];
-        }
-    }
-    j->count = unique;
-    return 0;
-}
-
-/* Columns of sender.rtp_sent. */
-struct sent_columns {
-    const int64_t *time, *queued, *flow, *seq, *rtp_timestamp, *bytes, *packet, *offset, *pacing;
-};
-
-static struct sent_columns sent_columns(const struct table *t)
-{
-    return (struct sent_columns){.time = table_column(t, "time_ns"),
-                                 .queued = table_column(t, "queued_ns"),
-                                 .flow = table_column(t, "flow"),
-                                 .seq = table_column(t, "seq"),
-                                 .rtp_timestamp = table_column(t, "rtp_timestamp"),
-                                 .bytes = table_column(t, "bytes"),
-                                 .packet = table_column(t, "packet"),
-                                 .offset = table_column(t, "frame_offset_bytes"),
-                                 .pacing = table_column(t, "pacing_bps")};
-}
-
-static struct media_packet packet_of(const struct sent_columns *c, size_t row,
-                                     const struct run_data *d)
-{
-    return (struct media_packet){.flow = c->flow[row],
-                                 .seq = c->seq[row],
-                                 .rtp_timestamp = c->rtp_timestamp[row],
-                                 .queued = c->queued[row],
-                                 .sent = c->time[row],
-                                 .departure = run_data_departure(d, c->packet[row]),
-                                 .arrival = NS_NEVER,
-                                 .delivered = NS_NEVER,
-                                 .bytes = c->bytes[row],
-                                 .frame_offset_bytes = c->offset[row],
-                                 .pacing_bps = c->pacing[row]};
-}
-
-/* Replaces rows by places in packets, in the order of the rows. */
-static int take_sent(struct media *m, const struct run_data *d, struct join *first)
-{
-    const struct table *t = &d->tables[RUN_SENDER][RECORD_RTP_SENT];
-    struct sent_columns columns = sent_columns(t);
-    size_t rows = t->rows, n = 0;
-    uint32_t *place = malloc((rows ? rows : 1) * sizeof *place);
-
-    m->packets = calloc(first->count ? first->count : 1, sizeof *m->packets);
-    if (!place || !m->packets) {
-        free(place);
-        return ERR_NOMEM;
-    }
-    for (size_t i = 0; i < rows; i++) {
-        place[i] = JOIN_NONE;
-    }
-    for (size_t i = 0; i < first->count; i++) {
-        place[first->entries[i].row] = 0;
-    }
-    for (size_t i = 0; i < rows; i++) {
-        if (place[i] != JOIN_NONE) {
-            m->packets[n] = packet_of(&columns, i, d);
-            place[i] = (uint32_t)n++;
-        }
-    }
-    for (size_t i = 0; i < first->count; i++) {
-        first->entries[i].row = place[first->entries[i].row];
-    }
-    m->count = n;
-    free(place);
-    return 0;
-}
-
-static int take_received(struct media *m, const struct run_data *d, const struct join *first)
-{
-    const struct table *t = &d->tables[RUN_RECEIVER][RECORD_RTP_RECEIVED];
-    const int64_t *time = table_column(t, "time_ns"), *flow = table_column(t, "flow");
-    const int64_t *seq = table_column(t, "seq"), *packet = table_column(t, "packet");
-
-    m->received = calloc(t->rows ? t->rows : 1, sizeof *m->received);
-    if (!m->received) {
-        return ERR_NOMEM;
-    }
-    for (size_t i = 0; i < t->rows; i++) {
-        uint32_t index = join_find(first, key_of(flow[i], seq[i]));
-
-        if (index == JOIN_NONE) {
-            m->unsent++;
-        } else if (m->packets[index].delivered != NS_NEVER) {
-            m->duplicates++;
-        } else {
-            m->packets[index].delivered = time[i];
-            m->packets[index].arrival = run_data_arrival(d, packet[i]);
-            m->received[m->received_count++] = index;
-        }
-    }
-    return 0;
-}
-
-int media_init(struct media *m, const struct run_data *d)
-{
-    struct join first;
-    int rc;
-
-    *m = (struct media){0};
-    rc = index_first(&first, &d->tables[RUN_SENDER][RECORD_RTP_SENT]);
-    if (!rc) {
-        rc = take_sent(m, d, &first);
-    }
-    if (!rc) {
-        rc = take_received(m, d, &first);
-    }
-    join_fini(&first);
-    if (rc) {
-        media_fini(m);
-    }
-    return rc;
+    m->came_time = rows_column(m->received_kind, "time_ns");
+    m->came_flow = rows_column(m->received_kind, "flow");
+    m->came_seq = rows_column(m->received_kind, "seq");
+    pending_init(&m->under_way, sizeof(struct media_packet));
+    pending_init(&m->early, sizeof(struct early));
+    pending_init(&m->delivered, 0);
 }
 
 void media_fini(struct media *m)
 {
-    free(m->packets);
-    free(m->received);
-    *m = (struct media){0};
+    pending_fini(&m->under_way);
+    pending_fini(&m->early);
+    pending_fini(&m->delivered);
+}
+
+static int deliver(struct media *m, uint64_t key, struct media_packet *p, const struct early *e)
+{
+    p->delivered = e->delivered;
+    p->arrival = e->arrival;
+    m->received_count++;
+    return pending_add(&m->delivered, key, m->now, NULL) ? m->visitor->done(m->visitor->ctx, p)
+                                                         : ERR_NOMEM;
+}
+
+static struct media_packet packet_of(const struct media *m, const struct run_row *r)
+{
+    const size_t *c = m->columns;
+    bool video = m->sent_kind == RECORD_RTP_SENT;
+
+    return (struct media_packet){.flow = r->value[c[FLOW]],
+                                 .seq = r->value[c[SEQ]],
+                                 .rtp_timestamp = r->value[c[RTP_TIMESTAMP]],
+                                 .queued = r->value[c[QUEUED]],
+                                 .sent = r->value[c[TIME]],
+                                 .departure = r->captured,
+                                 .arrival = NS_NEVER,
+                                 .delivered = NS_NEVER,
+                                 .bytes = r->value[c[BYTES]],
+                                 .frame_offset_bytes = video ? r->value[c[OFFSET]] : 0,
+                                 .pacing_bps = video ? r->value[c[PACING]] : 0};
+}
+
+/* A second "first" row of a packet is dropped. */
+static int take_sent(struct media *m, const struct run_row *r)
+{
+    struct media_packet p = packet_of(m, r);
+    uint64_t key = key_of(m, p.flow, p.seq);
+    struct early e;
+    int rc;
+
+    if ((m->sent_kind == RECORD_RTP_SENT && r->value[m->columns[FIRST]] != 1) ||
+        pending_find(&m->under_way, key) || pending_find(&m->delivered, key)) {
+        return 0;
+    }
+    m->count++;
+    rc = m->visitor->sent ? m->visitor->sent(m->visitor->ctx, &p) : 0;
+    if (rc) {
+        return rc;
+    }
+    if (!pending_take(&m->early, key, &e)) {
+        return pending_add(&m->under_way, key, m->now, &p) ? 0 : ERR_NOMEM;
+    }
+    rc = deliver(m, key, &p, &e);
+    while (pending_take(&m->early, key, NULL)) {
+        m->duplicates++;
+    }
+    return rc;
+}
+
+static int take_received(struct media *m, const struct run_row *r)
+{
+    uint64_t key = key_of(m, r->value[m->came_flow], r->value[m->came_seq]);
+    const struct early e = {r->value[m->came_time], r->captured};
+    struct media_packet p;
+
+    if (pending_take(&m->under_way, key, &p)) {
+        return deliver(m, key, &p, &e);
+    }
+    if (pending_find(&m->delivered, key)) {
+        m->duplicates++;
+        return 0;
+    }
+    return pending_add(&m->early, key, m->now, &e) ? 0 : ERR_NOMEM;
+}
+
+static int expire(struct media *m, ns_t before, ns_t forgotten)
+{
+    struct media_packet p;
+    uint64_t key;
+    int rc = 0;
+
+    while (!rc && pending_expired(&m->under_way, before, &key)) {
+        pending_take(&m->under_way, key, &p);
+        rc = m->visitor->done(m->visitor->ctx, &p);
+    }
+    while (pending_expired(&m->early, before, &key)) {
+        pending_take(&m->early, key, NULL);
+        m->unsent++;
+    }
+    while (pending_expired(&m->delivered, forgotten, &key)) {
+        pending_take(&m->delivered, key, NULL);
+    }
+    return rc;
+}
+
+int media_row(struct media *m, const struct run_row *r)
+{
+    int rc;
+
+    if (r->kind != m->sent_kind && r->kind != m->received_kind) {
+        return 0;
+    }
+    m->now = ns_max(m->now, r->value[0]);
+    rc = r->kind == m->sent_kind ? take_sent(m, r) : take_received(m, r);
+    return rc || m->window == NS_NEVER
+               ? rc
+               : expire(m, m->now - m->window, m->now - MEDIA_DELIVERED_KEPT);
+}
+
+int media_finish(struct media *m)
+{
+    return expire(m, NS_NEVER, INT64_MIN);
 }

@@ -1,73 +1,80 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/metrics/quality.h"
 
+#include "analysis/ingest/rows.h"
+
 #include <math.h>
+
+void quality_init(struct quality *q, const struct run_data *d, const struct windows *w,
+                  const struct window_set *set)
+{
+    ns_t last = w->at[WINDOW_WHOLE].end - QUALITY_TAIL;
+
+    *q = (struct quality){.d = d,
+                          .w = w,
+                          .set = *set,
+                          .whole = set,
+                          .complete_column = rows_column(RECORD_FRAME_RECEIVED, "complete"),
+                          .late_column = rows_column(RECORD_FRAME_RECEIVED, "late"),
+                          .duration_column = rows_column(RECORD_FREEZE, "duration_ns")};
+    /* a step that another follows counts to its end, which is not the run's */
+    for (size_t i = 0; i < set->count; i++) {
+        if (i < WINDOWS) {
+            q->set.at[i].end = ns_min(set->at[i].end, last);
+        } else if (i + 1 == set->count) {
+            q->set.at[i].end = set->at[i].end - QUALITY_TAIL;
+        }
+    }
+}
+
+void quality_media(struct quality *q, const struct media_packet *p)
+{
+    for (size_t i = 0; i < q->set.count; i++) {
+        if (window_holds(&q->set.at[i], p->sent)) {
+            q->sent[i]++;
+            q->lost[i] += p->delivered == NS_NEVER;
+        }
+    }
+}
+
+/* A frame that was given up is as late as one that came after its time. */
+void quality_row(struct quality *q, const struct run_row *row)
+{
+    for (size_t i = 0; i < q->set.count; i++) {
+        if (row->kind == RECORD_FRAME_RECEIVED && window_holds(&q->set.at[i], row->value[0])) {
+            q->frames[i]++;
+            q->missed[i] += row->value[q->complete_column] == 0 || row->value[q->late_column] == 1;
+        }
+        if (row->kind == RECORD_FREEZE && window_holds(&q->whole->at[i], row->value[0])) {
+            q->frozen[i] += row->value[q->duration_column];
+        }
+    }
+}
 
 static double ratio(size_t part, size_t whole)
 {
     return whole ? (double)part / (double)whole : NAN;
 }
 
-static double loss_ratio(const struct media *m, ns_t start, ns_t end)
+static void put(const struct quality *q, size_t i, enum window_id id, struct metric_set *out)
 {
-    size_t sent = 0, lost = 0;
-
-    for (size_t i = 0; i < m->count; i++) {
-        if (m->packets[i].sent >= start && m->packets[i].sent < end) {
-            sent++;
-            lost += m->packets[i].delivered == NS_NEVER;
-        }
-    }
-    return ratio(lost, sent);
+    metric_set_put(out, "media_loss_ratio", id, ratio(q->lost[i], q->sent[i]));
+    metric_set_put(out, "media_late_ratio", id, ratio(q->missed[i], q->frames[i]));
+    metric_set_put(out, "media_freeze_s", id, ns_to_s(q->frozen[i]));
 }
 
-/* A frame that was given up is as late as one that came after its time. */
-static double late_ratio(const struct table *t, ns_t start, ns_t end)
+void quality_put(const struct quality *q, struct metric_set *out)
 {
-    const int64_t *time = table_column(t, "time_ns"), *complete = table_column(t, "complete");
-    const int64_t *late = table_column(t, "late");
-    size_t frames = 0, missed = 0;
-
-    for (size_t i = 0; i < t->rows; i++) {
-        if (time[i] >= start && time[i] < end) {
-            frames++;
-            missed += complete[i] == 0 || late[i] == 1;
+    for (enum window_id id = 0; id < WINDOWS && q->d->info.has_media; id++) {
+        if (q->w->at[id].exists) {
+            put(q, id, id, out);
         }
     }
-    return ratio(missed, frames);
 }
 
-static double freeze_s(const struct table *t, ns_t start, ns_t end)
+void quality_put_step(const struct quality *q, size_t window, struct metric_set *out)
 {
-    const int64_t *time = table_column(t, "time_ns"), *duration = table_column(t, "duration_ns");
-    ns_t sum = 0;
-
-    for (size_t i = 0; i < t->rows; i++) {
-        if (time[i] >= start && time[i] < end) {
-            sum += duration[i];
-        }
-    }
-    return ns_to_s(sum);
-}
-
-void quality_put(const struct run_data *d, const struct media *m, const struct windows *w,
-                 struct metric_set *out)
-{
-    const struct table *frames = &d->tables[RUN_RECEIVER][RECORD_FRAME_RECEIVED];
-    const struct table *freezes = &d->tables[RUN_RECEIVER][RECORD_FREEZE];
-    ns_t last = w->at[WINDOW_WHOLE].end - QUALITY_TAIL;
-
-    if (!d->info.has_media) {
-        return;
-    }
-    for (enum window_id id = 0; id < WINDOWS; id++) {
-        ns_t start = w->at[id].start, end = w->at[id].end;
-
-        if (w->at[id].exists) {
-            metric_set_put(out, "media_loss_ratio", id, loss_ratio(m, start, ns_min(end, last)));
-            metric_set_put(out, "media_late_ratio", id,
-                           late_ratio(frames, start, ns_min(end, last)));
-            metric_set_put(out, "media_freeze_s", id, freeze_s(freezes, start, end));
-        }
+    if (q->d->info.has_media) {
+        put(q, window, WINDOW_WHOLE, out);
     }
 }

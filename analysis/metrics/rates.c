@@ -3,6 +3,7 @@
 
 #include "agents/base/err.h"
 #include "agents/base/rate.h"
+#include "analysis/ingest/rows.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -22,153 +23,153 @@ struct rates_split rates_split(const struct run_packet *p)
     return s;
 }
 
-static bool within(ns_t t, ns_t start, ns_t end)
+bool rates_targets_next(struct rates_targets *t, ns_t at, int64_t bps, struct rates_span *out)
 {
-    return t >= start && t < end;
+    bool ends = t->begun && t->bps != RECORD_NONE && at > t->since;
+
+    *out = (struct rates_span){t->since, at, (double)t->bps};
+    *t = (struct rates_targets){at, bps, true};
+    return ends;
 }
 
-/* IP bytes of RTP that arrived in a span. */
-static double media_bytes(const struct run_trace *t, ns_t start, ns_t end)
+void rates_init(struct rates *r, const struct run_data *d, const struct windows *w,
+                const struct window_set *set)
 {
-    double sum = 0;
+    *r = (struct rates){.d = d,
+                        .w = w,
+                        .set = set,
+                        .ramp_up_s = NAN,
+                        .target_column = rows_column(RECORD_RATE, "target_bps")};
+    window_set_bound(set, &r->target);
+}
 
-    for (size_t i = 0; i < t->count; i++) {
-        if (within(t->packets[i].received, start, end)) {
-            sum += rates_split(&t->packets[i]).media;
+void rates_fini(struct rates *r)
+{
+    dist_fini(&r->target);
+}
+
+static void add_after(struct rates *r, ns_t received, double bytes)
+{
+    ns_t since = r->w->transfer_end == NS_NEVER ? -1 : received - r->w->transfer_end;
+
+    if (received != NS_NEVER && since >= 0 && since < RATES_AFTER_SECONDS * NS_PER_S) {
+        r->after[since / NS_PER_S] += bytes;
+    }
+}
+
+void rates_packet(struct rates *r, bool reverse, const struct run_packet *p)
+{
+    double media = reverse ? 0 : rates_split(p).media;
+
+    for (size_t i = 0; i < r->set->count; i++) {
+        const struct window *w = &r->set->at[i];
+
+        if (window_holds(w, p->sent)) {
+            *(reverse ? &r->back[i] : &r->forward[i]) += p->ip_bytes;
+        }
+        if (!reverse && window_holds(w, p->received)) {
+            r->media[i] += media;
+            r->link[i] += p->ip_bytes + RATE_ETHERNET_OVERHEAD_BYTES;
         }
     }
-    return sum;
+    if (!reverse) {
+        add_after(r, p->received, media);
+    }
 }
 
-static double link_bytes(const struct run_trace *t, ns_t start, ns_t end)
+void rates_media(struct rates *r, const struct media_packet *p)
 {
-    double sum = 0;
-
-    for (size_t i = 0; i < t->count; i++) {
-        if (within(t->packets[i].received, start, end)) {
-            sum += t->packets[i].ip_bytes + RATE_ETHERNET_OVERHEAD_BYTES;
+    for (size_t i = 0; i < r->set->count; i++) {
+        if (window_holds(&r->set->at[i], p->delivered)) {
+            r->delivered[i] += (double)p->bytes;
         }
     }
-    return sum;
 }
 
-static double sent_bytes(const struct run_trace *t, ns_t start, ns_t end)
+static void add_target(struct rates *r, ns_t at, int64_t bps)
 {
-    double sum = 0;
+    struct rates_span s;
 
-    for (size_t i = 0; i < t->count; i++) {
-        if (within(t->packets[i].sent, start, end)) {
-            sum += t->packets[i].ip_bytes;
-        }
+    if (rates_targets_next(&r->targets, at, bps, &s)) {
+        dist_add_span(&r->target, s.from, s.until, s.bps);
     }
-    return sum;
 }
 
-static double delivered_bytes(const struct media *m, ns_t start, ns_t end)
+void rates_row(struct rates *r, const struct run_row *row)
 {
-    double sum = 0;
+    const struct rate_schedule *link = &r->d->link_rate.schedule;
+    ns_t time = row->value[0];
+    int64_t bps;
 
-    for (size_t i = 0; i < m->count; i++) {
-        if (within(m->packets[i].delivered, start, end)) {
-            sum += (double)m->packets[i].bytes;
-        }
+    if (row->kind != RECORD_RATE) {
+        return;
     }
-    return sum;
+    bps = row->value[r->target_column];
+    add_target(r, time, bps);
+    if (isnan(r->ramp_up_s) && link->count && bps != RECORD_NONE &&
+        (double)bps >= RATES_RAMP_UP_RATIO * (double)rate_schedule_at(link, ns_max(time, 0))) {
+        r->ramp_up_s = ns_to_s(time);
+    }
 }
 
-static void put_window(const struct run_data *d, const struct media *m, const struct windows *w,
-                       enum window_id id, struct metric_set *out)
+int rates_finish(struct rates *r)
 {
-    ns_t start = w->at[id].start, end = w->at[id].end;
-    double seconds = window_seconds(&w->at[id]);
-    double forward = sent_bytes(&d->forward, start, end);
+    add_target(r, r->w->at[WINDOW_WHOLE].end, RECORD_NONE);
+    dist_sort(&r->target);
+    return r->target.failed ? ERR_NOMEM : 0;
+}
 
-    if (d->info.has_media) {
-        metric_set_put(out, "media_throughput_bps", id,
-                       8 * media_bytes(&d->forward, start, end) / seconds);
-        metric_set_put(out, "media_goodput_bps", id, 8 * delivered_bytes(m, start, end) / seconds);
+static void put_window(const struct rates *r, size_t i, enum window_id id, struct metric_set *out)
+{
+    const struct rate_schedule *link = &r->d->link_rate.schedule;
+    const struct window *w = &r->set->at[i];
+    double seconds = window_seconds(w);
+
+    if (r->d->info.has_media) {
+        metric_set_put(out, "media_throughput_bps", id, 8 * r->media[i] / seconds);
+        metric_set_put(out, "media_goodput_bps", id, 8 * r->delivered[i] / seconds);
     }
-    if (d->link_rate.schedule.count) {
+    if (link->count) {
         metric_set_put(out, "link_utilisation_ratio", id,
-                       8 * link_bytes(&d->forward, start, end) /
-                           rate_schedule_bits(&d->link_rate.schedule, start, end));
+                       8 * r->link[i] / rate_schedule_bits(link, w->start, w->end));
     }
-    if (forward > 0) {
-        metric_set_put(out, "feedback_overhead_ratio", id,
-                       sent_bytes(&d->reverse, start, end) / forward);
+    if (r->forward[i] > 0) {
+        metric_set_put(out, "feedback_overhead_ratio", id, r->back[i] / r->forward[i]);
     }
 }
 
-static void put_after(const struct run_data *d, const struct windows *w, struct metric_set *out)
+static void put_after(const struct rates *r, struct metric_set *out)
 {
-    if (w->transfer_end == NS_NEVER || !d->info.has_media) {
+    if (r->w->transfer_end == NS_NEVER || !r->d->info.has_media) {
         return;
     }
     for (int s = 1; s <= RATES_AFTER_SECONDS; s++) {
-        ns_t end = w->transfer_end + s * NS_PER_S;
         char name[NAME_BYTES];
 
-        if (end > w->at[WINDOW_WHOLE].end) {
+        if (r->w->transfer_end + s * NS_PER_S > r->w->at[WINDOW_WHOLE].end) {
             return;
         }
         snprintf(name, sizeof name, "media_after_%ds_bps", s);
-        metric_set_put(out, name, WINDOW_AFTER, 8 * media_bytes(&d->forward, end - NS_PER_S, end));
+        metric_set_put(out, name, WINDOW_AFTER, 8 * r->after[s - 1]);
     }
 }
 
-int rates_targets(struct dist *out, const struct run_data *d, const struct windows *w)
+void rates_put(const struct rates *r, struct metric_set *out)
 {
-    const struct table *t = &d->tables[RUN_SENDER][RECORD_RATE];
-    const int64_t *time = table_column(t, "time_ns"), *target = table_column(t, "target_bps");
-
-    *out = (struct dist){0};
-    for (size_t i = 0; i < t->rows; i++) {
-        ns_t until = i + 1 < t->rows ? time[i + 1] : w->at[WINDOW_WHOLE].end;
-
-        if (target[i] != RECORD_NONE && until > time[i]) {
-            dist_add_span(out, time[i], until, (double)target[i]);
-        }
-    }
-    dist_sort(out);
-    if (out->failed) {
-        dist_fini(out);
-        return ERR_NOMEM;
-    }
-    return 0;
-}
-
-static double ramp_up_s(const struct run_data *d)
-{
-    const struct table *t = &d->tables[RUN_SENDER][RECORD_RATE];
-    const int64_t *time = table_column(t, "time_ns"), *target = table_column(t, "target_bps");
-
-    for (size_t i = 0; i < t->rows && d->link_rate.schedule.count; i++) {
-        if (target[i] != RECORD_NONE &&
-            (double)target[i] >=
-                RATES_RAMP_UP_RATIO *
-                    (double)rate_schedule_at(&d->link_rate.schedule, ns_max(time[i], 0))) {
-            return ns_to_s(time[i]);
-        }
-    }
-    return NAN;
-}
-
-void rates_put(const struct run_data *d, const struct media *m, const struct windows *w,
-               struct metric_set *out)
-{
-    struct dist targets;
-
     for (enum window_id id = 0; id < WINDOWS; id++) {
-        if (w->at[id].exists) {
-            put_window(d, m, w, id, out);
+        if (r->w->at[id].exists) {
+            put_window(r, id, id, out);
         }
     }
-    put_after(d, w, out);
-    metric_set_put(out, "ramp_up_s", WINDOW_WHOLE, ramp_up_s(d));
-    if (rates_targets(&targets, d, w)) {
-        out->failed = true;
-        return;
-    }
-    metric_set_put_dist(out, "target_rate_bps", &targets, w);
-    dist_fini(&targets);
+    put_after(r, out);
+    metric_set_put(out, "ramp_up_s", WINDOW_WHOLE, r->ramp_up_s);
+    metric_set_put_dist(out, "target_rate_bps", &r->target, r->w);
+}
+
+void rates_put_step(const struct rates *r, size_t window, struct metric_set *out)
+{
+    const struct windows w = {.at[WINDOW_WHOLE] = r->set->at[window]};
+
+    put_window(r, window, WINDOW_WHOLE, out);
+    metric_set_put_dist(out, "target_rate_bps", &r->target, &w);
 }

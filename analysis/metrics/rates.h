@@ -6,7 +6,7 @@
 #ifndef ANALYSIS_METRICS_RATES_H
 #define ANALYSIS_METRICS_RATES_H
 
-#include "analysis/ingest/run_data.h"
+#include "analysis/ingest/run_stream.h"
 #include "analysis/metrics/media.h"
 #include "analysis/metrics/metric_set.h"
 #include "analysis/metrics/window.h"
@@ -22,10 +22,51 @@ struct rates_split {
 };
 
 struct rates_split rates_split(const struct run_packet *p);
-void rates_put(const struct run_data *d, const struct media *m, const struct windows *w,
-               struct metric_set *out);
-/* Time-weighted targets of the rate control: each holds until the next. Sorted. Returns 0 or
- * ERR_NOMEM. */
-int rates_targets(struct dist *out, const struct run_data *d, const struct windows *w);
+
+/* A target of the rate control: it holds until the next. */
+struct rates_span {
+    ns_t from, until;
+    double bps;
+};
+
+/* What is remembered from target to target. */
+struct rates_targets {
+    ns_t since;
+    int64_t bps;
+    bool begun;
+};
+
+struct rates {
+    const struct run_data *d;
+    const struct windows *w;
+    const struct window_set *set;
+    double media[WINDOW_SET_MAX], link[WINDOW_SET_MAX];   /* bytes that arrived */
+    double forward[WINDOW_SET_MAX], back[WINDOW_SET_MAX]; /* bytes sent */
+    double delivered[WINDOW_SET_MAX];
+    double after[RATES_AFTER_SECONDS];
+    struct rates_targets targets;
+    struct dist target; /* time-weighted */
+    double ramp_up_s;
+    size_t target_column;
+};
+
+/* The time from the last target on, up to a row's time (NS_NEVER: none begins there). Returns
+ * whether there is one. */
+bool rates_targets_next(struct rates_targets *t, ns_t at, int64_t bps, struct rates_span *out);
+
+/* Borrows all three. */
+void rates_init(struct rates *r, const struct run_data *d, const struct windows *w,
+                const struct window_set *set);
+void rates_fini(struct rates *r);
+void rates_packet(struct rates *r, bool reverse, const struct run_packet *p);
+/* An RTP packet that was delivered. */
+void rates_media(struct rates *r, const struct media_packet *p);
+/* Of RECORD_RATE; of other kinds nothing. */
+void rates_row(struct rates *r, const struct run_row *row);
+/* After the last of all. Returns 0 or ERR_NOMEM. */
+int rates_finish(struct rates *r);
+void rates_put(const struct rates *r, struct metric_set *out);
+/* Of one of the set's windows, as the window whole; without what only a run has. */
+void rates_put_step(const struct rates *r, size_t window, struct metric_set *out);
 
 #endif

@@ -4,21 +4,13 @@
 #include "agents/base/err.h"
 #include "analysis/ingest/certificate_info.h"
 #include "analysis/ingest/run_data.h"
-#include "analysis/metrics/audio.h"
 #include "analysis/metrics/bottleneck.h"
-#include "analysis/metrics/control_series.h"
-#include "analysis/metrics/delays.h"
+#include "analysis/metrics/collect.h"
 #include "analysis/metrics/fairness.h"
 #include "analysis/metrics/flow_metrics.h"
-#include "analysis/metrics/media.h"
 #include "analysis/metrics/metric_set.h"
 #include "analysis/metrics/play.h"
-#include "analysis/metrics/quality.h"
-#include "analysis/metrics/rates.h"
 #include "analysis/metrics/run_flows.h"
-#include "analysis/metrics/series.h"
-#include "analysis/metrics/traffic.h"
-#include "analysis/metrics/transfer.h"
 #include "analysis/metrics/validity.h"
 #include "analysis/metrics/window.h"
 
@@ -39,10 +31,8 @@ static const char *const kept[] = {
 struct reduction {
     struct run_data data;
     struct certificate_info certificate;
-    struct media media;
     struct windows windows;
-    struct delays delays;
-    struct traffic traffic;
+    struct collect sums;
     struct metric_set metrics;
     struct run_flows flows; /* of a run of several; else empty */
     json_t *invalid;        /* of the calls in folders of their own */
@@ -85,7 +75,7 @@ static json_t *after_json(const struct metric_set *m)
 static json_t *counts_json(const struct reduction *r)
 {
     const struct run_trace *forward = &r->data.forward, *reverse = &r->data.reverse;
-    const struct media *m = &r->media;
+    const struct media *m = &r->sums.media;
 
     return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "captured_packets",
                      (json_int_t)r->data.captured, "forward_sent", (json_int_t)forward->count,
@@ -136,7 +126,8 @@ static json_t *link_rate_json(const struct reduction *r)
 /* The call's own reasons, then those of the others, which say whose they are. */
 static json_t *invalid_json(const struct reduction *r)
 {
-    json_t *all = validity_reasons(&r->data, &r->media, &r->windows);
+    json_t *all =
+        validity_reasons(&r->data, &r->sums.media, &r->windows, r->sums.shortfall.seconds);
 
     if (all && r->invalid && json_array_extend(all, r->invalid)) {
         json_decref(all);
@@ -190,36 +181,22 @@ static int write_document(const char *dir, json_t *doc, struct fault *f)
     return 0;
 }
 
-static int reduce(struct reduction *r)
+static int put(struct reduction *r)
 {
-    int rc = metric_set_init(&r->metrics);
+    struct collect *c = &r->sums;
+    int rc;
 
-    if (!rc) {
-        rc = media_init(&r->media, &r->data);
-        run_data_drop(&r->data, RUN_SENDER, RECORD_RTP_SENT);
-        run_data_drop(&r->data, RUN_RECEIVER, RECORD_RTP_RECEIVED);
-    }
-    if (!rc) {
-        rc = delays_init(&r->delays, &r->data, &r->media, r->certificate.unloaded);
-    }
-    if (!rc) {
-        rc = traffic_init(&r->traffic, &r->data);
-    }
-    if (rc) {
-        return rc;
-    }
-    windows_init(&r->windows, &r->data);
-    rates_put(&r->data, &r->media, &r->windows, &r->metrics);
-    delays_put(&r->delays, &r->windows, &r->metrics);
+    rates_put(&c->rates, &r->metrics);
+    delays_put(&c->delays, &r->windows, &r->metrics);
     metric_set_put(&r->metrics, "unloaded_owd_ms", WINDOW_WHOLE,
                    r->certificate.unloaded == NS_NEVER ? NAN : ns_to_ms(r->certificate.unloaded));
     bottleneck_put(&r->data, &r->metrics);
-    quality_put(&r->data, &r->media, &r->windows, &r->metrics);
-    transfer_put(&r->data, &r->windows, &r->metrics);
+    quality_put(&c->quality, &r->metrics);
+    transfer_put(&c->transfer, &r->metrics);
     play_put(&r->data, &r->windows, &r->metrics);
-    traffic_put(&r->traffic, &r->windows, &r->metrics);
-    rc = fairness_put(&r->traffic, &r->data, &r->metrics);
-    return rc ? rc : audio_put(&r->data, &r->windows, &r->metrics);
+    traffic_put(&c->traffic, &r->windows, &r->metrics);
+    rc = fairness_put(&c->traffic, &r->data, &r->metrics);
+    return rc ? rc : audio_put(&c->audio, &r->metrics);
 }
 
 static void reduction_fini(struct reduction *r)
@@ -227,26 +204,20 @@ static void reduction_fini(struct reduction *r)
     json_decref(r->invalid);
     run_flows_fini(&r->flows);
     metric_set_fini(&r->metrics);
-    traffic_fini(&r->traffic);
-    delays_fini(&r->delays);
-    media_fini(&r->media);
+    collect_fini(&r->sums);
     certificate_info_fini(&r->certificate);
     run_data_fini(&r->data);
 }
 
 static int write_series(struct reduction *r, const char *dir, struct fault *f)
 {
-    struct delays drawn = r->delays;
-    int rc;
+    struct collect *c = &r->sums;
+    /* without media the delay to draw is that of every packet */
+    const struct dist *owd = c->traffic.count ? &c->traffic.all.owd : &c->delays.owd;
+    int rc = series_write(&c->series, dir, &c->delays, owd);
 
-    if (r->traffic.count) { /* without media the delay to draw is that of every packet */
-        drawn.owd = r->traffic.all.owd;
-    }
-    rc = series_write(dir, &r->data, &drawn, &r->windows);
-    rc = rc ? rc
-            : control_series_write(dir, &r->data.tables[RUN_SENDER][RECORD_RATE],
-                                   r->windows.at[WINDOW_WHOLE].end);
-    rc = rc ? rc : traffic_write(&r->traffic, &r->data, dir);
+    rc = rc ? rc : control_series_write(&c->control, dir);
+    rc = rc ? rc : traffic_write(&c->traffic, &r->data, dir);
     rc = rc || !play_here(&r->data) ? rc : play_write_series(dir, &r->data);
     return rc ? fault_set(f, rc, "%s: %s", dir, rc == ERR_OS ? strerror(errno) : err_text(rc)) : 0;
 }
@@ -301,19 +272,46 @@ static int read_certificate(struct reduction *r, const char *dir, const json_t *
     return rc;
 }
 
-/* One folder by itself; further: the bottlenecks behind the first, of which a call's own folder
- * does not tell, NULL for the run's. *r is to be finished either way. */
-static int reduce_folder(struct reduction *r, const char *dir, const json_t *further,
-                         struct fault *f)
+static int load(struct reduction *r, const char *dir, struct fault *f)
 {
+    const struct run_visitor nobody = {0};
     int rc = run_data_load(&r->data, dir, f);
 
-    rc = rc ? rc : read_certificate(r, dir, further, f);
-    if (rc) {
-        return rc;
+    if (!rc && r->data.info.duration == 0) { /* the captures tell how long it was */
+        rc = run_stream(&r->data, dir, &nobody, f);
     }
-    rc = reduce(r);
-    return rc ? fault_set(f, rc, "%s: %s", dir, err_text(rc)) : write_series(r, dir, f);
+    return rc;
+}
+
+/* Where a folder stands among several. */
+struct place {
+    const char *dir;
+    const json_t *further;   /* the bottlenecks behind the first, of which a call's own folder does
+                              * not tell; NULL: the run's */
+    struct run_flows *flows; /* NULL: it is alone */
+    const char *name;        /* in the set of flows */
+};
+
+static int read_folder(struct reduction *r, const struct place *p, struct fault *f)
+{
+    int rc = collect_init(&r->sums, &r->data, &r->windows, r->certificate.unloaded,
+                          p->flows ? &p->flows->set : NULL, p->name);
+
+    rc = rc ? rc : metric_set_init(&r->metrics);
+    if (rc) {
+        return fault_set(f, rc, "%s: %s", p->dir, err_text(rc));
+    }
+    rc = collect_read(&r->sums, p->dir, f);
+    if (!rc && (rc = put(r))) {
+        fault_set(f, rc, "%s: %s", p->dir, err_text(rc));
+    }
+    rc = rc ? rc : write_series(r, p->dir, f);
+    if (!rc && p->flows) {
+        rc = run_flows_add_call(p->flows, &r->sums.flow, &r->sums.rates, &r->sums.quality,
+                                &r->metrics);
+        rc = rc ? fault_set(f, rc, "%s: %s", p->dir, err_text(rc)) : 0;
+    }
+    return rc;
 }
 
 static int write_reduced(const struct reduction *r, const char *dir, json_t **out, struct fault *f)
@@ -360,6 +358,9 @@ static int merge(struct reduction *r, const char *name, const json_t *doc)
 static int reduce_call(struct reduction *r, const char *dir, const char *name, struct fault *f)
 {
     struct reduction call = {0};
+    struct place p = {.further = json_object_get(r->data.info.root, "bottlenecks"),
+                      .flows = &r->flows,
+                      .name = name};
     char folder[PATH_BYTES];
     json_t *doc = NULL;
     int rc;
@@ -367,13 +368,14 @@ static int reduce_call(struct reduction *r, const char *dir, const char *name, s
     if (run_info_place(folder, sizeof folder, dir, NULL, name)) {
         return fault_set(f, ERR_LIMIT, "%s: the path is too long", dir);
     }
-    rc = reduce_folder(&call, folder, json_object_get(r->data.info.root, "bottlenecks"), f);
+    p.dir = folder;
+    rc = load(&call, folder, f);
+    rc = rc ? rc : read_certificate(&call, folder, p.further, f);
     if (!rc) {
-        rc = run_flows_add_call(&r->flows, name, &call.data, &call.media, &call.delays,
-                                &call.metrics);
-        rc = rc ? fault_set(f, rc, "%s: %s", folder, err_text(rc))
-                : write_reduced(&call, folder, &doc, f);
+        windows_init(&call.windows, &call.data);
+        rc = read_folder(&call, &p, f);
     }
+    rc = rc ? rc : write_reduced(&call, folder, &doc, f);
     if (!rc && merge(r, name, doc)) {
         rc = fault_set(f, ERR_NOMEM, "%s: out of memory", folder);
     }
@@ -382,18 +384,12 @@ static int reduce_call(struct reduction *r, const char *dir, const char *name, s
     return rc;
 }
 
-static int reduce_flows(struct reduction *r, const char *dir, struct fault *f)
+static int reduce_others(struct reduction *r, const char *dir, struct fault *f)
 {
-    int rc = run_flows_init(&r->flows, &r->data, f);
     json_t *one;
     size_t i;
+    int rc = 0;
 
-    r->invalid = json_array();
-    if (!rc) {
-        rc = run_flows_add_call(&r->flows, FLOW_METRICS_FIRST, &r->data, &r->media, &r->delays,
-                                &r->metrics);
-        rc = rc || !r->invalid ? fault_set(f, rc ? rc : ERR_NOMEM, "%s: %s", dir, err_text(rc)) : 0;
-    }
     json_array_foreach(run_info_calls(&r->data.info), i, one)
     {
         rc = rc ? rc : reduce_call(r, dir, json_string_value(one), f);
@@ -401,14 +397,31 @@ static int reduce_flows(struct reduction *r, const char *dir, struct fault *f)
     return rc ? rc : run_flows_finish(&r->flows, dir, &r->data.info, &r->metrics, f);
 }
 
+static int reduce(struct reduction *r, const char *dir, struct fault *f)
+{
+    struct place p = {.dir = dir, .name = FLOW_METRICS_FIRST};
+    int rc = load(r, dir, f);
+
+    rc = rc ? rc : read_certificate(r, dir, NULL, f);
+    if (rc) {
+        return rc;
+    }
+    windows_init(&r->windows, &r->data);
+    if (run_flows_wanted(&r->data)) {
+        p.flows = &r->flows;
+        r->invalid = json_array();
+        rc = r->invalid ? run_flows_init(&r->flows, &r->data, f)
+                        : fault_set(f, ERR_NOMEM, "%s: out of memory", dir);
+    }
+    rc = rc ? rc : read_folder(r, &p, f);
+    return rc || !p.flows ? rc : reduce_others(r, dir, f);
+}
+
 int reduce_run(const char *dir, json_t **out, struct fault *f)
 {
     struct reduction r = {0};
-    int rc = reduce_folder(&r, dir, NULL, f);
+    int rc = reduce(&r, dir, f);
 
-    if (!rc && run_flows_wanted(&r.data)) {
-        rc = reduce_flows(&r, dir, f);
-    }
     rc = rc ? rc : write_reduced(&r, dir, out, f);
     reduction_fini(&r);
     return rc;

@@ -5,7 +5,10 @@
 #include "agents/media/audio.h"
 #include "agents/media/packetizer.h"
 #include "agents/rtp/rtp.h"
-#include "analysis/ingest/run_data.h"
+#include "analysis/ingest/pending.h"
+#include "analysis/ingest/rows.h"
+#include "analysis/ingest/run_stream.h"
+#include "analysis/ingest/taps.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -14,6 +17,7 @@
 #include <string.h>
 
 #define PATH_BYTES 4096
+#define FIRST_ROOM 256
 /* Of the packets of a source, any: who it is depends on the seed alone. */
 #define PACKET_BYTES 1200
 
@@ -24,9 +28,13 @@ struct line {
     bool marker;
 };
 
+/* Of one end: lines on their way into its file, as a heap with the earliest on top. Records come
+ * about in order of time; what they name was captured then, or at most a window before. */
 struct log {
+    FILE *file;
     struct line *lines;
-    size_t count;
+    size_t count, room;
+    int64_t latest_ns;
 };
 
 /* Who sends, as the agents draw it from the seed of the call. */
@@ -46,122 +54,232 @@ static struct sources sources_of(const struct run_data *d)
     return (struct sources){video.ssrc, audio.ssrc, audio.seq_base};
 }
 
-/* Sequence numbers of the last packet of each frame, which have the marker. */
-static int mark_frames(struct join *marked, const struct run_data *d)
-{
-    const struct table *t = &d->tables[RUN_SENDER][RECORD_FRAME_SENT];
-    const int64_t *first = table_column(t, "first_seq"), *packets = table_column(t, "packets");
-    int rc = join_init(marked, t->rows);
+struct writing {
+    const struct run_data *d;
+    struct sources who;
+    ns_t window;
+    struct log ends[2];
+    struct pending marked; /* sequence numbers of the last packet of each frame */
+    size_t first_seq, packets;
+};
 
-    for (size_t i = 0; i < t->rows && !rc; i++) {
-        marked->entries[i] =
-            (struct join_entry){(uint64_t)(first[i] + packets[i] - 1), (uint32_t)i};
-    }
-    return rc ? rc : join_sort(marked);
+/* ---- order ---- */
+
+static bool precedes(const struct line *x, const struct line *y)
+{
+    return x->wall_ns != y->wall_ns ? x->wall_ns < y->wall_ns : x->seq < y->seq;
 }
 
-static void add(struct log *l, struct line line, const int64_t *columns[3], size_t row)
+static void swap(struct line *x, struct line *y)
 {
-    line.seq = columns[0][row];
-    line.timestamp = (uint32_t)columns[1][row];
-    line.payload_bytes = (uint32_t)(columns[2][row] - RTP_HEADER_BYTES);
-    l->lines[l->count++] = line;
+    struct line kept = *x;
+
+    *x = *y;
+    *y = kept;
 }
 
-/* When a packet left, or came, by the capture; by the record when that does not have it. */
-static int64_t wall_of(const struct run_data *d, bool sent, int64_t packet, ns_t recorded)
+static int push(struct log *l, const struct line *line)
 {
-    ns_t t = sent ? run_data_departure(d, packet) : run_data_arrival(d, packet);
+    if (l->count == l->room) {
+        size_t room = l->room ? 2 * l->room : FIRST_ROOM;
+        struct line *more = realloc(l->lines, room * sizeof *more);
 
-    return d->info.wall_start_ns + (t == NS_NEVER ? recorded : t);
-}
-
-/* The rows of a table of RTP packets; marked: of video. */
-static void add_table(struct log *l, const struct run_data *d, const struct sources *who,
-                      const struct table *t, const struct join *marked)
-{
-    bool sent = t->schema == &record_schemas[RECORD_RTP_SENT] ||
-                t->schema == &record_schemas[RECORD_AUDIO_SENT];
-    const int64_t *time = table_column(t, "time_ns"), *packet = table_column(t, "packet");
-    const int64_t *columns[] = {table_column(t, "seq"), table_column(t, "rtp_timestamp"),
-                                table_column(t, "bytes")};
-    const int64_t *first = sent && marked ? table_column(t, "first") : NULL;
-
-    for (size_t i = 0; i < t->rows; i++) {
-        struct line line = {.wall_ns = wall_of(d, sent, packet[i], time[i]),
-                            .ssrc = marked ? who->video_ssrc : who->audio_ssrc,
-                            .payload_type = marked ? PACKETIZER_PAYLOAD_TYPE : AUDIO_PAYLOAD_TYPE};
-
-        if (first && first[i] != 1) {
-            continue;
+        if (!more) {
+            return ERR_NOMEM;
         }
-        line.marker = marked ? join_find(marked, (uint64_t)columns[0][i]) != JOIN_NONE
-                             : columns[0][i] == who->audio_first;
-        add(l, line, columns, i);
+        l->lines = more;
+        l->room = room;
+    }
+    l->lines[l->count] = *line;
+    for (size_t i = l->count++; i > 0 && precedes(&l->lines[i], &l->lines[(i - 1) / 2]);
+         i = (i - 1) / 2) {
+        swap(&l->lines[i], &l->lines[(i - 1) / 2]);
+    }
+    l->latest_ns = line->wall_ns > l->latest_ns ? line->wall_ns : l->latest_ns;
+    return 0;
+}
+
+static struct line pop(struct log *l)
+{
+    struct line top = l->lines[0];
+    size_t i = 0;
+
+    l->lines[0] = l->lines[--l->count];
+    for (;;) {
+        size_t least = i;
+
+        for (size_t child = 2 * i + 1; child <= 2 * i + 2 && child < l->count; child++) {
+            least = precedes(&l->lines[child], &l->lines[least]) ? child : least;
+        }
+        if (least == i) {
+            return top;
+        }
+        swap(&l->lines[i], &l->lines[least]);
+        i = least;
     }
 }
 
-static int by_time(const void *a, const void *b)
+static void write_line(FILE *f, const struct line *n)
 {
-    const struct line *x = a, *y = b;
-
-    if (x->wall_ns != y->wall_ns) {
-        return x->wall_ns < y->wall_ns ? -1 : 1;
-    }
-    return x->seq < y->seq ? -1 : x->seq > y->seq;
+    fprintf(f, "%" PRId64 ".%06" PRId64 " %u %08" PRIx32 " %u %" PRIu32 " %d %" PRIu32 "\n",
+            n->wall_ns / NS_PER_S, n->wall_ns % NS_PER_S / 1000, n->payload_type, n->ssrc,
+            (unsigned)(n->seq & UINT16_MAX), n->timestamp, n->marker, n->payload_bytes);
 }
 
-static int write_lines(const struct log *l, const char *dir, const char *name)
+/* What nothing can come before any more; all: at the end. */
+static void write_settled(struct log *l, ns_t window, bool all)
 {
-    char path[PATH_BYTES];
-    int failed;
-    FILE *f;
+    while (l->count &&
+           (all || (window != NS_NEVER && l->lines[0].wall_ns < l->latest_ns - window))) {
+        struct line n = pop(l);
 
-    if (run_info_place(path, sizeof path, dir, NULL, name)) {
+        write_line(l->file, &n);
+    }
+}
+
+/* ---- rows ---- */
+
+static int mark(struct writing *w, const struct run_row *row)
+{
+    int64_t last = row->value[w->first_seq] + row->value[w->packets] - 1;
+    uint64_t key;
+
+    while (w->window != NS_NEVER && pending_expired(&w->marked, row->value[0] - w->window, &key)) {
+        pending_take(&w->marked, key, NULL);
+    }
+    return pending_add(&w->marked, (uint64_t)last, row->value[0], NULL) ? 0 : ERR_NOMEM;
+}
+
+/* When a packet left, or came, is by the capture; by the record when that does not have it. */
+static int add(struct writing *w, const struct run_row *row, bool video)
+{
+    struct log *l = &w->ends[row->agent];
+    ns_t at = row->captured == NS_NEVER ? row->value[0] : row->captured;
+    int64_t seq = row->value[rows_column(row->kind, "seq")];
+    int64_t bytes = row->value[rows_column(row->kind, "bytes")];
+    const struct line line = {.wall_ns = w->d->info.wall_start_ns + at,
+                              .seq = seq,
+                              .ssrc = video ? w->who.video_ssrc : w->who.audio_ssrc,
+                              .timestamp =
+                                  (uint32_t)row->value[rows_column(row->kind, "rtp_timestamp")],
+                              .payload_bytes = (uint32_t)(bytes - RTP_HEADER_BYTES),
+                              .payload_type = video ? PACKETIZER_PAYLOAD_TYPE : AUDIO_PAYLOAD_TYPE,
+                              .marker = video ? pending_find(&w->marked, (uint64_t)seq) != NULL
+                                              : seq == w->who.audio_first};
+    int rc = push(l, &line);
+
+    if (!rc) {
+        write_settled(l, w->window, false);
+    }
+    return rc;
+}
+
+static int take_row(void *ctx, const struct run_row *row)
+{
+    struct writing *w = ctx;
+
+    switch (row->kind) {
+    case RECORD_FRAME_SENT: return mark(w, row);
+    case RECORD_RTP_SENT:
+        return row->value[rows_column(row->kind, "first")] == 1 ? add(w, row, true) : 0;
+    case RECORD_RTP_RECEIVED: return add(w, row, true);
+    case RECORD_AUDIO_SENT:
+    case RECORD_AUDIO_RECEIVED: return add(w, row, false);
+    default: return 0;
+    }
+}
+
+/* ---- files ---- */
+
+static const char *const names[] = {
+    [RUN_SENDER] = "sender.rtplog", [RUN_RECEIVER] = "receiver.rtplog"};
+
+/* Written beside and renamed, so that nobody meets half a log. */
+static int name_log(char path[PATH_BYTES], char part[PATH_BYTES], const char *dir, int end)
+{
+    if (run_info_place(path, PATH_BYTES - 8, dir, NULL, names[end])) {
         errno = ENAMETOOLONG;
         return ERR_OS;
     }
-    f = fopen(path, "we");
-    if (!f) {
-        return ERR_OS;
-    }
-    for (size_t i = 0; i < l->count; i++) {
-        const struct line *n = &l->lines[i];
-
-        fprintf(f, "%" PRId64 ".%06" PRId64 " %u %08" PRIx32 " %u %" PRIu32 " %d %" PRIu32 "\n",
-                n->wall_ns / NS_PER_S, n->wall_ns % NS_PER_S / 1000, n->payload_type, n->ssrc,
-                (unsigned)(n->seq & UINT16_MAX), n->timestamp, n->marker, n->payload_bytes);
-    }
-    failed = ferror(f);
-    return fclose(f) || failed ? ERR_OS : 0;
+    snprintf(part, PATH_BYTES, "%.*s.part", PATH_BYTES - 8, path);
+    return 0;
 }
 
-static int write_end(const struct run_data *d, const struct join *marked, bool sender,
-                     const char *dir)
+static int open_logs(struct writing *w, const char *dir)
 {
-    const struct table *video = &d->tables[sender ? RUN_SENDER : RUN_RECEIVER]
-                                          [sender ? RECORD_RTP_SENT : RECORD_RTP_RECEIVED];
-    const struct table *audio = &d->tables[sender ? RUN_SENDER : RUN_RECEIVER]
-                                          [sender ? RECORD_AUDIO_SENT : RECORD_AUDIO_RECEIVED];
-    struct sources who = sources_of(d);
-    struct log l = {.lines = calloc(video->rows + audio->rows + 1, sizeof *l.lines)};
-    int rc;
+    char path[PATH_BYTES], part[PATH_BYTES];
 
-    if (!l.lines) {
-        return ERR_NOMEM;
+    for (int i = 0; i < 2; i++) {
+        if (name_log(path, part, dir, i)) {
+            return ERR_OS;
+        }
+        w->ends[i].file = fopen(part, "we");
+        if (!w->ends[i].file) {
+            return ERR_OS;
+        }
     }
-    add_table(&l, d, &who, video, marked);
-    add_table(&l, d, &who, audio, NULL);
-    qsort(l.lines, l.count, sizeof *l.lines, by_time);
-    rc = write_lines(&l, dir, sender ? "sender.rtplog" : "receiver.rtplog");
-    free(l.lines);
+    return 0;
+}
+
+static int close_log(struct writing *w, const char *dir, int end, bool keep)
+{
+    struct log *l = &w->ends[end];
+    char path[PATH_BYTES], part[PATH_BYTES];
+    int failed;
+
+    if (!l->file || name_log(path, part, dir, end)) {
+        return 0;
+    }
+    write_settled(l, w->window, keep);
+    failed = ferror(l->file);
+    failed |= fclose(l->file);
+    failed = failed || (keep && rename(part, path));
+    if (failed || !keep) {
+        int saved = errno;
+
+        remove(part);
+        errno = saved;
+    }
+    return failed ? ERR_OS : 0;
+}
+
+static int close_logs(struct writing *w, const char *dir, bool keep)
+{
+    int rc = 0;
+
+    for (int i = 0; i < 2; i++) {
+        int closed = close_log(w, dir, i, keep);
+
+        rc = rc ? rc : closed;
+        free(w->ends[i].lines);
+    }
+    pending_fini(&w->marked);
     return rc;
+}
+
+static int write_logs(struct run_data *d, const char *dir, struct fault *f)
+{
+    struct writing w = {.d = d,
+                        .who = sources_of(d),
+                        .window = taps_window(&d->info),
+                        .first_seq = rows_column(RECORD_FRAME_SENT, "first_seq"),
+                        .packets = rows_column(RECORD_FRAME_SENT, "packets")};
+    const struct run_visitor visitor = {.ctx = &w, .row = take_row};
+    int rc, closed;
+
+    pending_init(&w.marked, 0);
+    rc = open_logs(&w, dir);
+    if (rc) {
+        fault_set(f, rc, "%s: %s", dir, strerror(errno));
+    }
+    rc = rc ? rc : run_stream(d, dir, &visitor, f);
+    closed = close_logs(&w, dir, !rc);
+    return rc || !closed ? rc : fault_set(f, closed, "%s: %s", dir, strerror(errno));
 }
 
 /* call: the folder of a further one, NULL: the run's own. */
 static int write_call(const char *dir, const char *call, json_t **calls, struct fault *f)
 {
-    struct join marked = {0};
     char path[PATH_BYTES];
     struct run_data d;
     int rc;
@@ -180,15 +298,10 @@ static int write_call(const char *dir, const char *call, json_t **calls, struct 
             f, ERR_CONFIG,
             "%s: there is no call and so no RTP; allowed: a run with a flow of kind media", path);
     }
-    rc = mark_frames(&marked, &d);
-    rc = rc ? rc : write_end(&d, &marked, true, path);
-    rc = rc ? rc : write_end(&d, &marked, false, path);
-    if (rc) {
-        fault_set(f, rc, "%s: %s", path, rc == ERR_OS ? strerror(errno) : err_text(rc));
-    } else if (calls) {
+    rc = write_logs(&d, path, f);
+    if (!rc && calls) {
         *calls = json_incref(run_info_calls(&d.info));
     }
-    join_fini(&marked);
     run_data_fini(&d);
     return rc;
 }

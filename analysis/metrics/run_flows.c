@@ -3,7 +3,6 @@
 
 #include "agents/base/err.h"
 #include "agents/base/rate.h"
-#include "analysis/metrics/call_flow.h"
 #include "analysis/metrics/cross_flow.h"
 #include "analysis/metrics/flow_metrics.h"
 #include "analysis/metrics/steps.h"
@@ -166,14 +165,14 @@ static int add_row(struct run_flows *r, const struct path_flow *f, const json_t 
     return json_array_append_new(r->table, row) || rc ? ERR_NOMEM : 0;
 }
 
-int run_flows_add_call(struct run_flows *r, const char *name, const struct run_data *d,
-                       const struct media *m, const struct delays *l, struct metric_set *out)
+int run_flows_add_call(struct run_flows *r, struct call_flow *call, const struct rates *rates,
+                       const struct quality *q, struct metric_set *out)
 {
     static const char *const keys[] = {"stack", "preset", "extra_delay_ns", "segments", NULL};
-    int rc = call_flow_add(&r->set, name, d, m);
+    int rc = call_flow_finish(call);
 
-    rc = rc ? rc : call_flow_put(&r->set, d, m, l, out);
-    return rc ? rc : add_row(r, &r->set.flows[r->set.count - 1], d->info.root, keys);
+    rc = rc ? rc : call_flow_put(call, rates, q, out);
+    return rc ? rc : add_row(r, call->flow, call->d->info.root, keys);
 }
 
 int run_flows_finish(struct run_flows *r, const char *dir, const struct run_info *info,

@@ -5,9 +5,8 @@
 #define ANALYSIS_METRICS_RUN_FLOWS_H
 
 #include "analysis/ingest/run_data.h"
-#include "analysis/metrics/delays.h"
+#include "analysis/metrics/call_flow.h"
 #include "analysis/metrics/flow_set.h"
-#include "analysis/metrics/media.h"
 #include "analysis/metrics/metric_set.h"
 
 #include <jansson.h>
@@ -26,10 +25,10 @@ bool run_flows_wanted(const struct run_data *d);
 int run_flows_init(struct run_flows *r, const struct run_data *d, struct fault *f);
 void run_flows_fini(struct run_flows *r);
 
-/* A call that has been reduced, of that name; its own metrics go to *out, without a prefix. Returns
- * 0, ERR_LIMIT or ERR_NOMEM. */
-int run_flows_add_call(struct run_flows *r, const char *name, const struct run_data *d,
-                       const struct media *m, const struct delays *l, struct metric_set *out);
+/* Puts a call of the set that has been read: its own metrics go to *out, without a prefix, who it
+ * is to the table. Returns 0 or ERR_NOMEM. */
+int run_flows_add_call(struct run_flows *r, struct call_flow *call, const struct rates *rates,
+                       const struct quality *q, struct metric_set *out);
 /* Once the calls are there: the traffic beside them from the captures in dir, what all flows are to
  * each other, and dir/series.flows.csv. Returns 0, or a negative code with *f filled. */
 int run_flows_finish(struct run_flows *r, const char *dir, const struct run_info *info,

@@ -290,21 +290,27 @@ static void test_refusals(void **state)
 /* Data or music alone: there from its first packet to its last. */
 static void test_a_flow_without_media(void **state)
 {
-    struct run_packet packets[2] = {
+    const struct run_packet packets[2] = {
         {.sent = NS_PER_S, .received = 2 * NS_PER_S, .ip_bytes = 1000},
         {.sent = 5 * NS_PER_S, .received = 6 * NS_PER_S, .ip_bytes = 1000}};
-    struct run_data d = {.info = {.root = json_object(), .stack = "quic"},
-                         .forward = {.packets = packets, .count = 2, .arrived = 2}};
-    struct media none = {0};
+    struct run_data d = {
+        .info = {.root = json_object(), .stack = "quic"},
+        .forward = {.count = 2, .arrived = 2, .first_sent = NS_PER_S, .last_sent = 5 * NS_PER_S}};
+    struct delays delays = {0};
+    struct call_flow call;
     struct flow_set set;
     const struct path_flow *f;
 
     (void)state;
     assert_int_equal(flow_set_init(&set, 10 * NS_PER_S), 0);
-    assert_int_equal(call_flow_add(&set, "call1", &d, &none), 0);
+    assert_int_equal(call_flow_init(&call, &set, "call1", &d, &delays), 0);
+    call_flow_packet(&call, false, &packets[0]);
+    call_flow_packet(&call, false, &packets[1]);
+    assert_int_equal(call_flow_finish(&call), 0);
     f = flow_set_find(&set, "call1");
     assert_non_null(f);
     assert_true(f->start == NS_PER_S && f->stop == 5 * NS_PER_S);
+    call_flow_fini(&call);
     flow_set_fini(&set);
     json_decref(d.info.root);
 }

@@ -2,7 +2,7 @@
 #include "analysis/metrics/series.h"
 
 #include "agents/base/err.h"
-#include "analysis/metrics/rates.h"
+#include "analysis/ingest/rows.h"
 
 #include <errno.h>
 #include <math.h>
@@ -33,12 +33,6 @@ static int finish(FILE *f)
     return fclose(f) || failed ? ERR_OS : 0;
 }
 
-/* Whole bins only: the rate of a cut one would look like a fall. */
-static size_t bins(const struct windows *w, ns_t width)
-{
-    return (size_t)(w->at[WINDOW_WHOLE].end / width);
-}
-
 static void put_ms(FILE *f, double v)
 {
     if (isfinite(v)) {
@@ -59,169 +53,111 @@ static void put_bps(FILE *f, double v)
 
 /* ---- rates ---- */
 
-struct rate_bin {
-    struct rates_split bytes;
-    double target_ns, target_sum;
-};
-
-static void fill_rates(struct rate_bin *b, size_t n, const struct run_trace *t)
+/* Whole bins only: the rate of a cut one would look like a fall. */
+int series_init(struct series *s, const struct windows *w)
 {
-    for (size_t i = 0; i < t->count; i++) {
-        ns_t at = t->packets[i].received;
+    size_t n = (size_t)(w->at[WINDOW_WHOLE].end / SERIES_RATE_BIN);
 
-        if (at >= 0 && at != NS_NEVER && (size_t)(at / SERIES_RATE_BIN) < n) {
-            struct rates_split s = rates_split(&t->packets[i]);
-            struct rate_bin *bin = &b[at / SERIES_RATE_BIN];
+    *s = (struct series){.w = w,
+                         .bins = calloc(n ? n : 1, sizeof *s->bins),
+                         .count = n,
+                         .target_column = rows_column(RECORD_RATE, "target_bps")};
+    return s->bins ? 0 : ERR_NOMEM;
+}
 
-            bin->bytes.media += s.media;
-            bin->bytes.data += s.data;
-            bin->bytes.other += s.other;
-        }
+void series_fini(struct series *s)
+{
+    free(s->bins);
+    *s = (struct series){0};
+}
+
+void series_packet(struct series *s, const struct run_packet *p)
+{
+    ns_t at = p->received;
+
+    if (at >= 0 && at != NS_NEVER && (size_t)(at / SERIES_RATE_BIN) < s->count) {
+        struct series_rate_bin *bin = &s->bins[at / SERIES_RATE_BIN];
+        struct rates_split split = rates_split(p);
+
+        bin->bytes.media += split.media;
+        bin->bytes.data += split.data;
+        bin->bytes.other += split.other;
     }
 }
 
-static void fill_targets(struct rate_bin *b, size_t n, const struct dist *targets)
+static void add_target(struct series *s, ns_t at, int64_t bps)
 {
-    for (size_t i = 0; i < targets->count; i++) {
-        const struct dist_sample *s = &targets->samples[i];
-        ns_t t = ns_max(0, s->time);
+    struct rates_span span;
+    ns_t t;
 
-        while (t < s->until && (size_t)(t / SERIES_RATE_BIN) < n) {
-            ns_t bin = t / SERIES_RATE_BIN;
-            ns_t end = ns_min(s->until, (bin + 1) * SERIES_RATE_BIN);
+    if (!rates_targets_next(&s->targets, at, bps, &span)) {
+        return;
+    }
+    for (t = ns_max(0, span.from); t < span.until && (size_t)(t / SERIES_RATE_BIN) < s->count;) {
+        ns_t bin = t / SERIES_RATE_BIN;
+        ns_t end = ns_min(span.until, (bin + 1) * SERIES_RATE_BIN);
 
-            b[bin].target_ns += (double)(end - t);
-            b[bin].target_sum += (double)(end - t) * s->value;
-            t = end;
-        }
+        s->bins[bin].target_ns += (double)(end - t);
+        s->bins[bin].target_sum += (double)(end - t) * span.bps;
+        t = end;
     }
 }
 
-static int write_rates(const char *dir, const struct run_data *d, const struct windows *w)
+void series_row(struct series *s, const struct run_row *row)
 {
-    size_t n = bins(w, SERIES_RATE_BIN);
-    struct rate_bin *b = calloc(n ? n : 1, sizeof *b);
+    if (row->kind == RECORD_RATE) {
+        add_target(s, row->value[0], row->value[s->target_column]);
+    }
+}
+
+static int write_rates(struct series *s, const char *dir)
+{
     double scale = 8 / ns_to_s(SERIES_RATE_BIN);
-    struct dist targets = {0};
-    FILE *f = NULL;
-    int rc = ERR_NOMEM;
+    FILE *f = create(dir, "rate");
 
-    if (!b || rates_targets(&targets, d, w)) {
-        goto out;
-    }
-    fill_rates(b, n, &d->forward);
-    fill_targets(b, n, &targets);
-    f = create(dir, "rate");
     if (!f) {
-        rc = ERR_OS;
-        goto out;
+        return ERR_OS;
     }
+    add_target(s, s->w->at[WINDOW_WHOLE].end, RECORD_NONE);
     fputs("t_s,media_bps,data_bps,other_bps,target_bps\n", f);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < s->count; i++) {
+        const struct series_rate_bin *b = &s->bins[i];
+
         fprintf(f, "%.2f", ((double)i + 0.5) * ns_to_s(SERIES_RATE_BIN));
-        put_bps(f, b[i].bytes.media * scale);
-        put_bps(f, b[i].bytes.data * scale);
-        put_bps(f, b[i].bytes.other * scale);
-        put_bps(f, b[i].target_ns > 0 ? b[i].target_sum / b[i].target_ns : NAN);
+        put_bps(f, b->bytes.media * scale);
+        put_bps(f, b->bytes.data * scale);
+        put_bps(f, b->bytes.other * scale);
+        put_bps(f, b->target_ns > 0 ? b->target_sum / b->target_ns : NAN);
         fputc('\n', f);
     }
-    rc = finish(f);
-out:
-    dist_fini(&targets);
-    free(b);
-    return rc;
+    return finish(f);
 }
 
 /* ---- delays ---- */
 
-/* A distribution dealt into bins of time. The samples come in ascending order, so those of each bin
- * do too. */
-struct binned {
-    double *values;
-    size_t *start; /* of each bin in values, one more than bins */
-};
-
-static size_t bin_of(const struct dist_sample *s, size_t n)
+static int write_delays(const char *dir, const struct delays *l)
 {
-    return s->time < 0 || (size_t)(s->time / SERIES_DELAY_BIN) >= n
-               ? n
-               : (size_t)(s->time / SERIES_DELAY_BIN);
-}
+    const struct bin_quantiles *bins[DELAYS_PLOTTED] = {&l->owd_bins, &l->app_owd_bins,
+                                                        &l->sender_queue_bins, &l->queue_bins};
+    FILE *f = create(dir, "delay");
 
-static int binned_init(struct binned *b, const struct dist *d, size_t n)
-{
-    size_t *next = calloc(n + 2, sizeof *next);
-
-    b->start = calloc(n + 2, sizeof *b->start);
-    b->values = calloc(d->count ? d->count : 1, sizeof *b->values);
-    if (!next || !b->start || !b->values) {
-        free(next);
-        return ERR_NOMEM;
-    }
-    for (size_t i = 0; i < d->count; i++) {
-        b->start[bin_of(&d->samples[i], n) + 1]++;
-    }
-    for (size_t i = 0; i <= n; i++) {
-        b->start[i + 1] += b->start[i];
-        next[i] = b->start[i];
-    }
-    for (size_t i = 0; i < d->count; i++) {
-        b->values[next[bin_of(&d->samples[i], n)]++] = d->samples[i].value;
-    }
-    free(next);
-    return 0;
-}
-
-static void binned_fini(struct binned *b)
-{
-    free(b->values);
-    free(b->start);
-}
-
-static double binned_quantile(const struct binned *b, size_t bin, double p)
-{
-    size_t count = b->start[bin + 1] - b->start[bin];
-    size_t rank = (size_t)ceil(p * (double)count - 1e-9);
-
-    return count ? b->values[b->start[bin] + (rank ? rank - 1 : 0)] : NAN;
-}
-
-static int write_delays(const char *dir, const struct delays *l, const struct windows *w)
-{
-    const struct dist *dists[DELAYS_PLOTTED] = {&l->owd, &l->app_owd, &l->sender_queue, &l->queue};
-    struct binned b[DELAYS_PLOTTED] = {0};
-    size_t n = bins(w, SERIES_DELAY_BIN);
-    FILE *f = NULL;
-    int rc = 0;
-
-    for (int i = 0; i < DELAYS_PLOTTED && !rc; i++) {
-        rc = binned_init(&b[i], dists[i], n);
-    }
-    if (!rc && !(f = create(dir, "delay"))) {
-        rc = ERR_OS;
-    }
-    if (rc) {
-        goto out;
+    if (!f) {
+        return ERR_OS;
     }
     fputs("t_s,owd_p50_ms,owd_p95_ms,owd_max_ms,app_owd_p50_ms,app_owd_p95_ms,app_owd_max_ms,"
           "sender_queue_p50_ms,sender_queue_p95_ms,sender_queue_max_ms,queue_delay_p50_ms,"
           "queue_delay_p95_ms,queue_delay_max_ms\n",
           f);
-    for (size_t bin = 0; bin < n; bin++) {
-        fprintf(f, "%.2f", ((double)bin + 0.5) * ns_to_s(SERIES_DELAY_BIN));
+    for (size_t bin = 0; bin < l->owd_bins.count; bin++) {
+        fprintf(f, "%.2f", ((double)bin + 0.5) * ns_to_s(DELAYS_BIN));
         for (int i = 0; i < DELAYS_PLOTTED; i++) {
-            put_ms(f, binned_quantile(&b[i], bin, 0.5));
-            put_ms(f, binned_quantile(&b[i], bin, 0.95));
-            put_ms(f, binned_quantile(&b[i], bin, 1));
+            put_ms(f, bins[i]->rows[bin].p50);
+            put_ms(f, bins[i]->rows[bin].p95);
+            put_ms(f, bins[i]->rows[bin].max);
         }
         fputc('\n', f);
     }
-    rc = finish(f);
-out:
-    for (int i = 0; i < DELAYS_PLOTTED; i++) {
-        binned_fini(&b[i]);
-    }
-    return rc;
+    return finish(f);
 }
 
 /* ---- cumulative distributions ---- */
@@ -237,9 +173,10 @@ static void write_cdf_row(FILE *f, double fraction, struct dist_view views[CDFS_
     fputc('\n', f);
 }
 
-static int write_cdfs(const char *dir, const struct delays *l, const struct windows *w)
+static int write_cdfs(const char *dir, const struct delays *l, const struct dist *owd,
+                      const struct windows *w)
 {
-    const struct dist *dists[CDFS_PLOTTED] = {&l->owd, &l->app_owd, &l->sender_queue};
+    const struct dist *dists[CDFS_PLOTTED] = {owd, &l->app_owd, &l->sender_queue};
     static const char *const names[CDFS_PLOTTED] = {"owd", "app_owd", "sender_queue"};
     struct dist_view views[CDFS_PLOTTED][WINDOWS] = {0};
     FILE *f = NULL;
@@ -278,13 +215,10 @@ out:
     return rc;
 }
 
-int series_write(const char *dir, const struct run_data *d, const struct delays *l,
-                 const struct windows *w)
+int series_write(struct series *s, const char *dir, const struct delays *l, const struct dist *owd)
 {
-    int rc = write_rates(dir, d, w);
+    int rc = write_rates(s, dir);
 
-    if (!rc) {
-        rc = write_delays(dir, l, w);
-    }
-    return rc ? rc : write_cdfs(dir, l, w);
+    rc = rc ? rc : write_delays(dir, l);
+    return rc ? rc : write_cdfs(dir, l, owd, s->w);
 }

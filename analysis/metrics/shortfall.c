@@ -4,7 +4,6 @@
 #include "agents/base/rate.h"
 
 #include <jansson.h>
-#include <stdbool.h>
 
 /* Nothing but one rate, a tail-drop queue and a fixed delay, for this call alone. */
 static bool arrivals_tell(const struct run_data *d)
@@ -22,25 +21,6 @@ static bool arrivals_tell(const struct run_data *d)
            !json_object_get(behind, "event") && !run_info_duplicates(&d->info);
 }
 
-static ns_t shortest_way(const struct run_trace *t)
-{
-    ns_t least = NS_NEVER;
-
-    for (size_t i = 0; i < t->count; i++) {
-        if (t->packets[i].received != NS_NEVER) {
-            least = ns_min(least, t->packets[i].received - t->packets[i].sent);
-        }
-    }
-    return least;
-}
-
-/* A stretch in which the queue was never empty. */
-struct busy {
-    bool on;
-    ns_t since, last; /* arrivals: before the stretch, and the latest */
-    int64_t bytes;    /* Ethernet bytes that arrived after since */
-};
-
 /* A real shaper learns of a step a little late, and a full bucket comes with it. */
 static bool has_step(const struct rate_schedule *s, ns_t from, ns_t to)
 {
@@ -52,40 +32,35 @@ static bool has_step(const struct rate_schedule *s, ns_t from, ns_t to)
     return any;
 }
 
-static bool is_short(const struct rate_schedule *s, const struct busy *b, ns_t until)
+static bool is_short(const struct rate_schedule *s, const struct shortfall_busy *b, ns_t until)
 {
     return !has_step(s, b->since - SHORTFALL_SPAN, until) &&
            (double)b->bytes * 8 <
                (1 - SHORTFALL_MAX_RATIO) * rate_schedule_bits(s, b->since, until);
 }
 
-uint64_t shortfall_seconds(const struct run_data *d)
+void shortfall_init(struct shortfall *s, const struct run_data *d)
 {
-    const struct rate_schedule *s = &d->link_rate.schedule;
-    const struct run_trace *t = &d->forward;
-    struct busy b = {0};
-    uint64_t n = 0;
+    *s = (struct shortfall){.rate = arrivals_tell(d) ? &d->link_rate.schedule : NULL,
+                            .shortest_way = NS_NEVER};
+}
 
-    if (!arrivals_tell(d)) {
-        return 0;
-    }
-    ns_t least = shortest_way(t);
-    for (size_t i = 0; i < t->count; i++) {
-        const struct run_packet *p = &t->packets[i];
+void shortfall_packet(struct shortfall *s, const struct run_packet *p)
+{
+    struct shortfall_busy *b = &s->busy;
 
-        if (p->received == NS_NEVER) {
-            continue;
-        }
-        b.on = b.on && p->sent + least + SHORTFALL_WAIT <= b.last;
-        b.bytes += p->ip_bytes + RATE_ETHERNET_OVERHEAD_BYTES;
-        if (b.on && p->received - b.since >= SHORTFALL_SPAN) {
-            n += is_short(s, &b, p->received);
-            b.on = false;
-        }
-        if (!b.on) {
-            b = (struct busy){.on = true, .since = p->received};
-        }
-        b.last = p->received;
+    if (!s->rate || p->received == NS_NEVER) {
+        return;
     }
-    return n;
+    s->shortest_way = ns_min(s->shortest_way, p->received - p->sent);
+    b->on = b->on && p->sent + s->shortest_way + SHORTFALL_WAIT <= b->last;
+    b->bytes += p->ip_bytes + RATE_ETHERNET_OVERHEAD_BYTES;
+    if (b->on && p->received - b->since >= SHORTFALL_SPAN) {
+        s->seconds += is_short(s->rate, b, p->received);
+        b->on = false;
+    }
+    if (!b->on) {
+        *b = (struct shortfall_busy){.on = true, .since = p->received};
+    }
+    b->last = p->received;
 }

@@ -7,6 +7,7 @@
 
 #include "analysis/ingest/run_data.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* A packet that reached the bottleneck so long before the one ahead of it had left found it there.
@@ -16,11 +17,29 @@
 /* On a quiet host the least of any busy second is 0.1 % below the rate. */
 #define SHORTFALL_MAX_RATIO 0.02
 
-/* Seconds in which every packet of the forward direction found another before it and the Ethernet
- * bytes that arrived were less than the rate by more than SHORTFALL_MAX_RATIO. Seconds in which the
- * rate changes are not looked at. 0 as well where arrivals do not tell: other flows on the path,
- * further bottlenecks in line, losses, jitter or copies behind the bottleneck, a discipline that
- * reorders, a rate that is not known. */
-uint64_t shortfall_seconds(const struct run_data *d);
+/* A stretch in which the queue was never empty. */
+struct shortfall_busy {
+    bool on;
+    ns_t since, last; /* arrivals: before the stretch, and the latest */
+    int64_t bytes;    /* Ethernet bytes that arrived after since */
+};
+
+struct shortfall {
+    /* Seconds in which every packet of the forward direction found another before it and the
+     * Ethernet bytes that arrived were less than the rate by more than SHORTFALL_MAX_RATIO. Seconds
+     * in which the rate changes are not looked at. 0 as well where arrivals do not tell: other
+     * flows on the path, further bottlenecks in line, losses, jitter or copies behind the
+     * bottleneck, a discipline that reorders, a rate that is not known. */
+    uint64_t seconds;
+    /* private */
+    const struct rate_schedule *rate; /* NULL: arrivals do not tell */
+    ns_t shortest_way;                /* so far: a run begins with an empty queue */
+    struct shortfall_busy busy;
+};
+
+/* Borrows d. */
+void shortfall_init(struct shortfall *s, const struct run_data *d);
+/* A packet sender to receiver; those that arrived in the order of arrival. */
+void shortfall_packet(struct shortfall *s, const struct run_packet *p);
 
 #endif

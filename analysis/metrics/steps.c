@@ -97,22 +97,26 @@ static void keep(struct metric_set *out, const struct metric_set *all, size_t st
     out->failed |= all->failed;
 }
 
-int steps_put(const struct steps *s, const struct run_data *d, const struct media *m,
+void steps_add(const struct steps *s, struct window_set *set)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        set->at[set->count++] = s->at[i];
+    }
+}
+
+int steps_put(const struct steps *s, const struct rates *r, const struct quality *q,
               const struct delays *l, struct metric_set *out)
 {
     for (size_t i = 0; i < s->count; i++) {
-        struct windows w = {
-            .at[WINDOW_WHOLE] = s->at[i], .transfer_start = NS_NEVER, .transfer_end = NS_NEVER};
+        const struct windows w = {.at[WINDOW_WHOLE] = s->at[i]};
         struct metric_set all;
 
         if (metric_set_init(&all)) {
             return ERR_NOMEM;
         }
-        rates_put(d, m, &w, &all);
+        rates_put_step(r, WINDOWS + i, &all);
         delays_put(l, &w, &all);
-        /* it leaves out what is sent in the last second, which only the run's end demands */
-        w.at[WINDOW_WHOLE].end += i + 1 < s->count ? QUALITY_TAIL : 0;
-        quality_put(d, m, &w, &all);
+        quality_put_step(q, WINDOWS + i, &all);
         keep(out, &all, i);
         metric_set_fini(&all);
     }

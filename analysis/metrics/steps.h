@@ -5,8 +5,9 @@
 
 #include "analysis/metrics/delays.h"
 #include "analysis/metrics/flow_set.h"
-#include "analysis/metrics/media.h"
 #include "analysis/metrics/metric_set.h"
+#include "analysis/metrics/quality.h"
+#include "analysis/metrics/rates.h"
 #include "analysis/metrics/window.h"
 
 #define STEPS_MAX 16
@@ -24,9 +25,12 @@ void steps_init(struct steps *s, const struct flow_set *set, bool backward);
 const char *steps_name(char out[STEPS_NAME_MAX], size_t step, const char *name);
 /* Puts a value under "step1_NAME", window whole. */
 void steps_put_value(struct metric_set *out, size_t step, const char *name, double value);
+/* Adds them behind the windows of a run. */
+void steps_add(const struct steps *s, struct window_set *set);
 /* Puts of each step, as "step1_NAME" in the window whole, what a call's metrics of that name are in
- * that time: throughput, goodput, delays, loss, target, feedback. */
-int steps_put(const struct steps *s, const struct run_data *d, const struct media *m,
+ * that time: throughput, goodput, delays, loss, target, feedback. All were summed up with the steps
+ * behind the windows of the run. */
+int steps_put(const struct steps *s, const struct rates *r, const struct quality *q,
               const struct delays *l, struct metric_set *out);
 
 #endif

@@ -3,12 +3,14 @@
 
 #include "agents/base/err.h"
 #include "analysis/ingest/ip_packet.h"
+#include "analysis/metrics/order.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define PATH_BYTES 4096
 #define JITTER_GAIN 16.0 /* RFC 3550 A.8 */
@@ -16,36 +18,13 @@
  * off by the difference of the two, and its row says what was assumed. */
 #define RTP_CLOCK_HZ 90000
 
-/* What is remembered of a flow from packet to packet. */
-struct progress {
-    bool tcp_begun;
-    uint32_t tcp_first,
-        tcp_next; /* sequence numbers that arrived: the lowest, behind the highest */
-    bool rtp_begun;
-    ns_t rtp_arrival;
-    uint32_t rtp_timestamp;
-    double jitter;
-};
-
-/* Packets in the order of arrival. */
-struct arrival {
-    uint32_t number, packet;
-};
-
-static int by_number(const void *a, const void *b)
-{
-    const struct arrival *x = a, *y = b;
-
-    return x->number < y->number ? -1 : x->number > y->number;
-}
-
 /* Modulo 2^32, as RFC 9293 section 3.4 has it. */
 static bool precedes(uint32_t a, uint32_t b)
 {
     return (int32_t)(a - b) < 0;
 }
 
-static void advance(struct progress *p, const struct flow_packet *packet)
+static void advance(struct traffic_progress *p, const struct flow_packet *packet)
 {
     uint32_t end = packet->tcp_sequence + packet->payload_bytes + packet->tcp_syn;
 
@@ -63,7 +42,8 @@ static void advance(struct progress *p, const struct flow_packet *packet)
     }
 }
 
-static void add_jitter(struct dist *out, struct progress *p, const struct flow_packet *packet)
+static void add_jitter(struct dist *out, struct traffic_progress *p,
+                       const struct flow_packet *packet)
 {
     if (p->rtp_begun) {
         int32_t ticks = (int32_t)(packet->rtp_timestamp - p->rtp_timestamp);
@@ -84,100 +64,122 @@ static void count_sent(struct traffic_flow *f, const struct flow_packet *p)
     f->first = f->first == NS_NEVER ? p->sent : ns_min(f->first, p->sent);
 }
 
-static void count_arrived(struct traffic_flow *f, const struct flow_packet *p)
+static void count_arrived(struct traffic_flow *f, const struct flow_packet *p, bool delays)
 {
     f->arrived++;
     f->ip_bytes += p->ip_bytes;
     f->payload_bytes += p->payload_bytes;
     f->last = f->last == NS_NEVER ? p->received : ns_max(f->last, p->received);
-    dist_add(&f->owd, p->sent, ns_to_ms(p->received - p->sent));
+    if (delays) {
+        dist_add(&f->owd, p->sent, ns_to_ms(p->received - p->sent));
+    }
 }
 
-/* In the order of sending: a packet that arrives before one sent earlier makes the latter
- * reordered (RFC 4737: it is the late one that counts). */
-static int count_reordered(struct traffic *t, const struct flows *fl,
-                           const struct arrival *arrivals, size_t n)
+/* A packet that arrives behind one that was sent later (RFC 4737: it is the late one that counts).
+ */
+static void follow_order(struct traffic_flow *f, const struct flow_packet *p)
 {
-    uint32_t *highest = calloc(t->count ? t->count : 1, sizeof *highest);
-
-    if (!highest) {
-        return ERR_NOMEM;
+    if (p->sent_number + 1 < f->progress.highest) {
+        f->reordered++;
+    } else {
+        f->progress.highest = p->sent_number + 1;
     }
-    for (size_t i = 0; i < n; i++) {
-        uint32_t packet = arrivals[i].packet, flow = fl->packets[packet].flow;
+}
 
-        if (packet + 1 < highest[flow]) {
-            t->flows[flow].reordered++;
-        } else {
-            highest[flow] = packet + 1;
+static const struct traffic_flow empty = {.first = NS_NEVER, .last = NS_NEVER};
+
+void traffic_init(struct traffic *t, bool delays, const struct window_set *set)
+{
+    *t = (struct traffic){.all = empty, .delays = delays};
+    if (delays) {
+        window_set_bound(set, &t->all.owd);
+        window_set_bound(set, &t->all.jitter);
+        t->all.jitter.from_zero = true;
+    }
+}
+
+/* Jitter of a flow goes into that of all when it has turned out to be RTP: with the same windows.
+ */
+static void begin_flow(struct traffic *t, size_t i)
+{
+    const struct dist_window ever = {INT64_MIN, INT64_MAX};
+    size_t kept = i < TRAFFIC_FLOWS_KEPT ? DIST_KEPT : TRAFFIC_LATER_KEPT;
+    struct dist_window windows[DIST_WINDOWS_MAX];
+    size_t n = t->all.jitter.window_count;
+
+    t->flows[i] = empty;
+    if (!t->delays) {
+        return;
+    }
+    memcpy(windows, t->all.jitter.windows, n * sizeof *windows);
+    windows[n] = ever;
+    dist_bound(&t->flows[i].owd, kept, &ever, 1);
+    dist_bound(&t->flows[i].jitter, kept, windows, n + 1);
+    t->flows[i].jitter.from_zero = true;
+}
+
+static int make_room(struct traffic *t, size_t count)
+{
+    if (count > t->room) {
+        size_t room = 2 * count;
+        struct traffic_flow *more = realloc(t->flows, room * sizeof *more);
+
+        if (!more) {
+            return ERR_NOMEM;
         }
+        t->flows = more;
+        t->room = room;
     }
-    free(highest);
+    while (t->count < count) {
+        begin_flow(t, t->count++);
+    }
     return 0;
 }
 
-static int follow_arrivals(struct traffic *t, const struct flows *fl,
-                           const struct arrival *arrivals, size_t n)
+int traffic_packet(struct traffic *t, const struct flows *fl, const struct flow_packet *p)
 {
-    struct progress *progress = calloc(t->count ? t->count : 1, sizeof *progress);
+    const struct flow *flow = &fl->flows[p->flow];
+    struct traffic_flow *f;
 
-    if (!progress) {
+    if (make_room(t, fl->count)) {
         return ERR_NOMEM;
     }
-    for (size_t i = 0; i < n; i++) {
-        const struct flow_packet *p = &fl->packets[arrivals[i].packet];
-        const struct flow *f = &fl->flows[p->flow];
-
-        if (f->protocol == IP_PACKET_TCP) {
-            advance(&progress[p->flow], p);
-        } else if (f->rtp) {
-            add_jitter(&t->flows[p->flow].jitter, &progress[p->flow], p);
-        }
+    f = &t->flows[p->flow];
+    count_sent(f, p);
+    if (!flow->reverse) {
+        count_sent(&t->all, p);
     }
-    for (size_t i = 0; i < t->count; i++) {
-        t->flows[i].goodput_bytes = fl->flows[i].protocol == IP_PACKET_TCP
-                                        ? progress[i].tcp_next - progress[i].tcp_first
-                                        : t->flows[i].payload_bytes;
+    if (p->received == NS_NEVER) {
+        return 0;
     }
-    free(progress);
+    count_arrived(f, p, t->delays);
+    if (!flow->reverse) {
+        count_arrived(&t->all, p, t->delays);
+    }
+    follow_order(f, p);
+    if (flow->protocol == IP_PACKET_TCP) {
+        advance(&f->progress, p);
+    } else if (flow->rtp && t->delays) {
+        add_jitter(&f->jitter, &f->progress, p);
+    }
     return 0;
-}
-
-/* Both directions have numbers of their own; flows do not share directions, so mixing does no
- * harm. */
-static int in_order_of_arrival(struct traffic *t, const struct flows *fl)
-{
-    struct arrival *arrivals = calloc(fl->packet_count ? fl->packet_count : 1, sizeof *arrivals);
-    size_t n = 0;
-    int rc;
-
-    if (!arrivals) {
-        return ERR_NOMEM;
-    }
-    for (size_t i = 0; i < fl->packet_count; i++) {
-        if (fl->packets[i].received != NS_NEVER) {
-            arrivals[n++] = (struct arrival){fl->packets[i].arrival_number, (uint32_t)i};
-        }
-    }
-    qsort(arrivals, n, sizeof *arrivals, by_number);
-    rc = count_reordered(t, fl, arrivals, n);
-    rc = rc ? rc : follow_arrivals(t, fl, arrivals, n);
-    free(arrivals);
-    return rc;
 }
 
 static void sum_up(struct traffic *t, const struct flows *fl)
 {
     for (size_t i = 0; i < t->count; i++) {
-        if (fl->flows[i].reverse) {
-            continue;
-        }
-        t->all.reordered += t->flows[i].reordered;
-        t->all.goodput_bytes += t->flows[i].goodput_bytes;
-        for (size_t k = 0; k < t->flows[i].jitter.count; k++) {
-            const struct dist_sample *s = &t->flows[i].jitter.samples[k];
+        struct traffic_flow *f = &t->flows[i];
 
-            dist_add(&t->all.jitter, s->time, s->value);
+        f->goodput_bytes = fl->flows[i].protocol == IP_PACKET_TCP
+                               ? f->progress.tcp_next - f->progress.tcp_first
+                               : f->payload_bytes;
+        if (!fl->flows[i].rtp) {
+            dist_fini(&f->jitter);
+        }
+        if (!fl->flows[i].reverse) {
+            t->all.reordered += f->reordered;
+            t->all.goodput_bytes += f->goodput_bytes;
+            dist_add_all(&t->all.jitter, &f->jitter);
         }
     }
 }
@@ -198,44 +200,10 @@ static bool sort_all(struct traffic *t)
     return !failed;
 }
 
-int traffic_init(struct traffic *t, const struct run_data *d)
+int traffic_finish(struct traffic *t, const struct flows *fl)
 {
-    const struct flows *fl = &d->flows;
-    int rc = 0;
-
-    *t = (struct traffic){.all = {.first = NS_NEVER, .last = NS_NEVER}};
-    if (fl->count == 0) {
-        return 0;
-    }
-    t->flows = calloc(fl->count, sizeof *t->flows);
-    if (!t->flows) {
-        return ERR_NOMEM;
-    }
-    t->count = fl->count;
-    for (size_t i = 0; i < t->count; i++) {
-        t->flows[i].first = t->flows[i].last = NS_NEVER;
-    }
-    for (size_t i = 0; i < fl->packet_count; i++) {
-        const struct flow_packet *p = &fl->packets[i];
-        struct traffic_flow *both[] = {&t->flows[p->flow],
-                                       fl->flows[p->flow].reverse ? NULL : &t->all};
-
-        for (int k = 0; k < 2 && both[k]; k++) {
-            count_sent(both[k], p);
-            if (p->received != NS_NEVER) {
-                count_arrived(both[k], p);
-            }
-        }
-    }
-    rc = in_order_of_arrival(t, fl);
-    if (!rc) {
-        sum_up(t, fl);
-        rc = sort_all(t) ? 0 : ERR_NOMEM;
-    }
-    if (rc) {
-        traffic_fini(t);
-    }
-    return rc;
+    sum_up(t, fl);
+    return sort_all(t) ? 0 : ERR_NOMEM;
 }
 
 void traffic_fini(struct traffic *t)
@@ -329,6 +297,23 @@ static int put_row(FILE *out, const struct traffic_flow *t, const struct flow *f
     return 0;
 }
 
+/* In the order of first_seen, which the reading of two captures at once does not have. */
+static int put_rows(FILE *out, const struct traffic *t, const struct flows *fl)
+{
+    struct order_entry *order = calloc(t->count, sizeof *order);
+    int rc = order ? 0 : ERR_NOMEM;
+
+    for (size_t i = 0; i < t->count && !rc; i++) {
+        order[i] = (struct order_entry){fl->flows[i].first_seen, (uint32_t)i};
+    }
+    rc = rc ? rc : order_sort(order, t->count);
+    for (size_t i = 0; i < t->count && !rc; i++) {
+        rc = put_row(out, &t->flows[order[i].row], &fl->flows[order[i].row]);
+    }
+    free(order);
+    return rc;
+}
+
 int traffic_write(const struct traffic *t, const struct run_data *d, const char *dir)
 {
     char path[PATH_BYTES];
@@ -350,9 +335,7 @@ int traffic_write(const struct traffic *t, const struct run_data *d, const char 
           "ip_bytes_arrived,first_sent_s,last_received_s,throughput_bps,goodput_bps,owd_mean_ms,"
           "owd_p50_ms,owd_p95_ms,owd_p99_ms,owd_max_ms,jitter_mean_ms\n",
           f);
-    for (size_t i = 0; i < t->count && !rc; i++) {
-        rc = put_row(f, &t->flows[i], &d->flows.flows[i]);
-    }
+    rc = put_rows(f, t, &d->flows);
     failed = ferror(f);
     if (fclose(f) || failed) {
         rc = rc ? rc : ERR_OS;

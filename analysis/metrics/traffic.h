@@ -13,6 +13,26 @@
 #include "analysis/metrics/metric_set.h"
 #include "analysis/metrics/window.h"
 
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Flows of which as many samples are kept as of any distribution; of later ones fewer are, since
+ * there may be thousands. */
+#define TRAFFIC_FLOWS_KEPT 64
+#define TRAFFIC_LATER_KEPT 4096
+
+/* What is remembered of a flow from packet to packet. */
+struct traffic_progress {
+    bool tcp_begun;
+    uint32_t tcp_first,
+        tcp_next; /* sequence numbers that arrived: the lowest, behind the highest */
+    bool rtp_begun;
+    ns_t rtp_arrival;
+    uint32_t rtp_timestamp;
+    double jitter;
+    uint64_t highest; /* place behind the one sent last of those that arrived */
+};
+
 struct traffic_flow {
     size_t sent, arrived, reordered;
     uint64_t ip_bytes, payload_bytes; /* of what arrived */
@@ -20,16 +40,24 @@ struct traffic_flow {
     ns_t first, last; /* sent, received; NS_NEVER: none */
     struct dist owd;  /* ms, sorted */
     struct dist jitter;
+    struct traffic_progress progress;
 };
 
 struct traffic {
-    struct traffic_flow *flows; /* as in run_data.flows */
+    struct traffic_flow *flows; /* as in the flows of each packet */
     struct traffic_flow all;    /* sender to receiver */
     size_t count;
+    /* private */
+    size_t room;
+    bool delays;
 };
 
-/* Returns 0 or ERR_NOMEM. Without flows there is nothing in it. */
-int traffic_init(struct traffic *t, const struct run_data *d);
+/* delays: with owd and jitter, all's in the windows of the set, which is not looked at without. */
+void traffic_init(struct traffic *t, bool delays, const struct window_set *set);
+/* A packet, in the order of flows_each. Returns 0 or ERR_NOMEM. */
+int traffic_packet(struct traffic *t, const struct flows *fl, const struct flow_packet *p);
+/* After the last. Returns 0 or ERR_NOMEM. */
+int traffic_finish(struct traffic *t, const struct flows *fl);
 void traffic_fini(struct traffic *t);
 void traffic_put(const struct traffic *t, const struct windows *w, struct metric_set *out);
 /* Writes dir/traffic.csv, if there are flows. Returns 0 or ERR_OS (errno). */

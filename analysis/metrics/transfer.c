@@ -2,6 +2,7 @@
 #include "analysis/metrics/transfer.h"
 
 #include "agents/base/rate.h"
+#include "analysis/ingest/rows.h"
 
 #include <math.h>
 #include <string.h>
@@ -37,39 +38,41 @@ static double drain_s(const struct run_data *d, double bits, ns_t start)
     return share < 1 ? ns_to_s(rate_schedule_end(rate, at, bits / (1 - share)) - start) : NAN;
 }
 
-double transfer_ideal_s(const struct run_data *d, ns_t start)
+void transfer_init(struct transfer *t, const struct run_data *d, const struct windows *w)
 {
-    const struct run_packet *full = NULL;
-    double expansion;
-
-    for (size_t i = 0; i < d->forward.count; i++) {
-        const struct run_packet *p = &d->forward.packets[i];
-
-        if (p->data_bytes > 0 && p->rtp_bytes == 0 && p->padding_bytes == 0 &&
-            (!full || p->data_bytes > full->data_bytes)) {
-            full = p;
-        }
-    }
-    if (!full || d->info.data_bytes <= 0 || !d->link_rate.schedule.count) {
-        return NAN;
-    }
-    expansion = (full->ip_bytes + RATE_ETHERNET_OVERHEAD_BYTES) / (double)full->data_bytes;
-    return drain_s(d, 8 * (double)d->info.data_bytes * expansion, start);
+    *t = (struct transfer){.d = d,
+                           .w = w,
+                           .bytes_column = rows_column(RECORD_MESSAGE_RECEIVED, "bytes"),
+                           .channel_column = rows_column(RECORD_MESSAGE_RECEIVED, "channel")};
 }
 
-/* Bytes of messages delivered in a window. */
-static double message_bytes(const struct table *t, int64_t channel, const struct window *w)
+void transfer_packet(struct transfer *t, const struct run_packet *p)
 {
-    const int64_t *time = table_column(t, "time_ns"), *bytes = table_column(t, "bytes");
-    const int64_t *channels = table_column(t, "channel");
-    double sum = 0;
-
-    for (size_t i = 0; i < t->rows; i++) {
-        if (channels[i] == channel && time[i] >= w->start && time[i] < w->end) {
-            sum += (double)bytes[i];
-        }
+    if (p->data_bytes > 0 && p->rtp_bytes == 0 && p->padding_bytes == 0 &&
+        (p->data_bytes > t->full.data_bytes ||
+         (p->data_bytes == t->full.data_bytes && p->sent < t->full.sent))) {
+        t->full = *p;
     }
-    return sum;
+}
+
+void transfer_row(struct transfer *t, const struct run_row *row)
+{
+    if (row->kind == RECORD_MESSAGE_RECEIVED && row->value[t->channel_column] == t->w->channel &&
+        window_holds(&t->w->at[WINDOW_DURING], row->value[0])) {
+        t->message_bytes += (double)row->value[t->bytes_column];
+    }
+}
+
+double transfer_ideal_s(const struct transfer *t, ns_t start)
+{
+    const struct run_data *d = t->d;
+    double expansion;
+
+    if (t->full.data_bytes == 0 || d->info.data_bytes <= 0 || !d->link_rate.schedule.count) {
+        return NAN;
+    }
+    expansion = (t->full.ip_bytes + RATE_ETHERNET_OVERHEAD_BYTES) / (double)t->full.data_bytes;
+    return drain_s(d, 8 * (double)d->info.data_bytes * expansion, start);
 }
 
 /* When the connection was ready: as an event, else by the first packet that has a number, which
@@ -87,8 +90,10 @@ static double setup_ms(const struct run_data *d)
     return d->first_numbered == NS_NEVER ? NAN : ns_to_ms(d->first_numbered);
 }
 
-void transfer_put(const struct run_data *d, const struct windows *w, struct metric_set *out)
+void transfer_put(const struct transfer *t, struct metric_set *out)
 {
+    const struct run_data *d = t->d;
+    const struct windows *w = t->w;
     const struct window *during = &w->at[WINDOW_DURING];
     bool whole = d->info.data_bytes > 0 && w->transfer_start != NS_NEVER &&
                  w->transfer_end != NS_NEVER && w->transfer_end > w->transfer_start;
@@ -99,14 +104,11 @@ void transfer_put(const struct run_data *d, const struct windows *w, struct metr
 
         metric_set_put(out, "file_time_s", WINDOW_WHOLE, seconds);
         metric_set_put(out, "file_time_ratio", WINDOW_WHOLE,
-                       seconds / transfer_ideal_s(d, w->transfer_start));
+                       seconds / transfer_ideal_s(t, w->transfer_start));
         metric_set_put(out, "file_goodput_bps", WINDOW_DURING,
                        8 * (double)d->info.data_bytes / seconds);
     } else if (during->exists) {
         metric_set_put(out, "file_goodput_bps", WINDOW_DURING,
-                       8 *
-                           message_bytes(&d->tables[RUN_RECEIVER][RECORD_MESSAGE_RECEIVED],
-                                         w->channel, during) /
-                           window_seconds(during));
+                       8 * t->message_bytes / window_seconds(during));
     }
 }

@@ -2,7 +2,6 @@
 #include "analysis/metrics/validity.h"
 
 #include "analysis/metrics/play.h"
-#include "analysis/metrics/shortfall.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -39,14 +38,9 @@ static void add(struct reasons *r, const char *reason, uint64_t count, const cha
  * to have arrived as the first one's copy did, before it left: that says nothing of clocks. */
 static void check_trace(struct reasons *r, const struct run_trace *t, bool copies)
 {
-    uint64_t negative = 0, oversized = 0;
-
-    for (size_t i = 0; i < t->count; i++) {
-        negative += !copies && t->packets[i].received < t->packets[i].sent;
-        oversized += t->packets[i].ip_bytes > VALIDITY_MTU_BYTES;
-    }
-    add(r, "negative-owd", negative, "packets captured at the receiver before they were sent");
-    add(r, "oversized-packet", oversized,
+    add(r, "negative-owd", copies ? 0 : t->negative,
+        "packets captured at the receiver before they were sent");
+    add(r, "oversized-packet", t->oversized,
         "packets above 1500 bytes in a capture: an offload was active");
     if ((double)t->unsent > VALIDITY_MISMATCH_MAX_RATIO * (double)t->count) {
         add(r, "capture-mismatch", t->unsent,
@@ -86,7 +80,8 @@ static uint64_t capture_drops(const struct run_info *info)
     return n > 0 ? (uint64_t)n : 0;
 }
 
-json_t *validity_reasons(const struct run_data *d, const struct media *m, const struct windows *w)
+json_t *validity_reasons(const struct run_data *d, const struct media *m, const struct windows *w,
+                         uint64_t rate_short)
 {
     json_t *stated = json_object_get(d->info.root, "invalid");
     struct reasons r = {.list = stated ? json_deep_copy(stated) : json_array()};
@@ -103,7 +98,7 @@ json_t *validity_reasons(const struct run_data *d, const struct media *m, const 
     check_trace(&r, &d->reverse, run_info_duplicates(&d->info));
     check_numbers(&r, &d->sent);
     check_numbers(&r, &d->received);
-    add(&r, "rate-short", shortfall_seconds(d),
+    add(&r, "rate-short", rate_short,
         "seconds in which packets waited and the bottleneck carried less than 98 % of its rate");
     add(&r, "clock-step", run_info_clock_stepped(&d->info),
         "the wall clock, which stamps the captures, was stepped during the run");

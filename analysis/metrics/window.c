@@ -36,8 +36,8 @@ static ns_t run_end(const struct run_data *d)
     if (d->info.duration > 0) {
         return d->info.duration;
     }
-    if (d->forward.count) {
-        end = d->forward.packets[d->forward.count - 1].sent;
+    if (d->forward.last_sent != NS_NEVER) {
+        end = d->forward.last_sent;
     }
     return end > 0 ? end : 0;
 }
@@ -94,4 +94,22 @@ void windows_init(struct windows *w, const struct run_data *d)
 double window_seconds(const struct window *w)
 {
     return ns_to_s(w->end - w->start);
+}
+
+bool window_holds(const struct window *w, ns_t t)
+{
+    return w->exists && t >= w->start && t < w->end;
+}
+
+void window_set_bound(const struct window_set *s, struct dist *d)
+{
+    struct dist_window windows[WINDOW_SET_MAX];
+    size_t n = 0;
+
+    for (size_t i = 0; i < s->count; i++) {
+        if (s->at[i].exists) {
+            windows[n++] = (struct dist_window){s->at[i].start, s->at[i].end};
+        }
+    }
+    dist_bound(d, DIST_KEPT, windows, n);
 }

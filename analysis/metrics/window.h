@@ -9,6 +9,7 @@
 
 #include "agents/base/ns.h"
 #include "analysis/ingest/run_data.h"
+#include "analysis/metrics/dist.h"
 
 #include <stdbool.h>
 
@@ -31,7 +32,21 @@ struct windows {
 
 extern const char *const window_names[WINDOWS];
 
+/* Those of a run, and behind them the steps of its capacity (steps.h): all for which anything is
+ * summed up while the run is read. */
+#define WINDOW_SET_MAX (WINDOWS + 16)
+
+struct window_set {
+    struct window at[WINDOW_SET_MAX];
+    size_t count;
+};
+
+/* By the manifest and the tables; of a run whose duration nobody knows it lasts to d's last packet
+ * sent. */
 void windows_init(struct windows *w, const struct run_data *d);
 double window_seconds(const struct window *w);
+bool window_holds(const struct window *w, ns_t t);
+/* Bounds a distribution to DIST_KEPT samples and the windows that exist. */
+void window_set_bound(const struct window_set *s, struct dist *d);
 
 #endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analysis/ingest/rows.h"
+
+#include "agents/base/err.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FIRST_ROOM ((size_t)64 * 1024)
+
+static int no_memory(const struct rows *r)
+{
+    return fault_set(r->at.fault, ERR_NOMEM, "%s: %s", r->at.file, err_text(ERR_NOMEM));
+}
+
+/* Reads on behind what is left, which moves to the front; a line that fills the buffer gets a
+ * larger one. Returns 0 or a negative code. */
+static int refill(struct rows *r)
+{
+    size_t left = (size_t)(r->at.end - r->at.pos);
+    ssize_t n;
+
+    memmove(r->buffer, r->at.pos, left);
+    if (left == r->room) {
+        char *more = realloc(r->buffer, 2 * r->room);
+
+        if (!more) {
+            return no_memory(r);
+        }
+        r->buffer = more;
+        r->room *= 2;
+    }
+    r->at.pos = r->at.line = r->buffer;
+    r->at.end = r->buffer + left;
+    do {
+        n = read(r->fd, r->buffer + left, r->room - left);
+    } while (n < 0 && errno == EINTR);
+    if (n < 0) {
+        return fault_set(r->at.fault, ERR_OS, "%s: %s", r->at.file, strerror(errno));
+    }
+    r->ended = n == 0;
+    r->at.end += n;
+    return 0;
+}
+
+/* Brings a whole line into the buffer; at the file's end less, or nothing. */
+static int need_line(struct rows *r)
+{
+    size_t seen = 0;
+
+    while (!memchr(r->at.pos + seen, '\n', (size_t)(r->at.end - r->at.pos) - seen) && !r->ended) {
+        int rc;
+
+        seen = (size_t)(r->at.end - r->at.pos);
+        rc = refill(r);
+        if (rc) {
+            return rc;
+        }
+    }
+    return 0;
+}
+
+static int read_header(struct rows *r)
+{
+    size_t left;
+    int rc = need_line(r);
+
+    if (rc) {
+        return rc;
+    }
+    left = (size_t)(r->at.end - r->at.pos);
+    if (r->may_be_cut && !memchr(r->at.pos, '\n', left) &&
+        csv_row_begins_header(r->kind, r->at.pos, left)) {
+        r->cut = true;
+        r->at.pos = r->at.end;
+        return 0;
+    }
+    return csv_row_header(&r->at);
+}
+
+int rows_open(struct rows *r, enum record_kind kind, const char *path, bool may_be_cut,
+              struct fault *f)
+{
+    int rc;
+
+    *r = (struct rows){.kind = kind, .may_be_cut = may_be_cut, .ended = true};
+    r->at = (struct csv_row){.file = path, .line_number = 1, .fault = f};
+    r->fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (r->fd < 0) {
+        return errno == ENOENT ? 0 : fault_set(f, ERR_OS, "%s: %s", path, strerror(errno));
+    }
+    r->at.schema = &record_schemas[kind];
+    r->at.columns = record_columns(kind);
+    r->path = strdup(path);
+    r->buffer = malloc(FIRST_ROOM);
+    r->room = FIRST_ROOM;
+    rc = r->path && r->buffer ? 0 : no_memory(r);
+    if (!rc) {
+        r->at.file = r->path;
+        r->at.pos = r->at.end = r->at.line = r->buffer;
+        r->ended = false;
+        rc = read_header(r);
+    }
+    if (rc) {
+        rows_close(r);
+    }
+    return rc;
+}
+
+int rows_next(struct rows *r)
+{
+    size_t left;
+    int rc;
+
+    if (!r->at.schema || (rc = need_line(r)) < 0) {
+        return r->at.schema ? rc : 0;
+    }
+    left = (size_t)(r->at.end - r->at.pos);
+    if (left && !memchr(r->at.pos, '\n', left)) { /* the end is near */
+        if (!r->may_be_cut || !csv_row_begins(r->kind, r->at.pos, left)) {
+            return csv_row_refuse(&r->at, "the file is cut off within a line");
+        }
+        r->cut = true;
+        r->at.pos = r->at.end;
+        left = 0;
+    }
+    if (!left) {
+        return 0;
+    }
+    rc = csv_row_parse(&r->at, r->name, r->value, 1);
+    return rc ? rc : 1;
+}
+
+void rows_close(struct rows *r)
+{
+    if (r->at.schema) {
+        close(r->fd);
+    }
+    free(r->path);
+    free(r->buffer);
+    *r = (struct rows){.ended = true};
+}
+
+size_t rows_column(enum record_kind kind, const char *column)
+{
+    for (size_t i = 0; i < RECORD_COLUMNS_MAX && record_schemas[kind].columns[i]; i++) {
+        if (strcmp(record_schemas[kind].columns[i], column) == 0) {
+            return i;
+        }
+    }
+    assert(false); /* not a column of the schema */
+    return 0;
+}
