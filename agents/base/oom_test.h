@@ -37,7 +37,7 @@ static struct {
     volatile bool armed, lasting;           /* lasting: all allocations from fail_at on fail */
     volatile size_t seen, fail_at, refused; /* since armed; the first allocation is number 1 */
     volatile size_t live;
-    volatile size_t bytes, most; /* that live blocks take; at once since armed, at most */
+    volatile size_t bytes, most;    /* that live blocks take; at once since armed, at most */
     const void *blocks[OOM_BLOCKS]; /* allocated since armed: open addressing */
 } oom;
 

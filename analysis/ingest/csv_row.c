@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define HEADER_BYTES 512 /* more than any header has */
-#define PLAIN_DIGITS 18  /* cannot overflow */
+#define PLAIN_DIGITS 19  /* cannot overflow 64 bits without a sign */
 
 int csv_row_refuse(const struct csv_row *c, const char *what)
 {
@@ -99,7 +99,7 @@ static int parse_int(struct csv_row *c, int64_t *out)
         *out = RECORD_NONE;
         return 0;
     }
-    /* Eighteen digits cannot overflow; the rare longer ones are added up again with care. */
+    /* longer ones, which are rare, are added up again with care */
     if (p - digits > PLAIN_DIGITS) {
         v = 0;
         for (const char *q = digits; q < p; q++) {
@@ -108,16 +108,16 @@ static int parse_int(struct csv_row *c, int64_t *out)
                 return csv_row_refuse(c, "number too large");
             }
         }
-        if (v > (uint64_t)INT64_MAX + (uint64_t)negative) {
-            return csv_row_refuse(c, "number too large");
-        }
+    }
+    if (v > (uint64_t)INT64_MAX + (uint64_t)negative) {
+        return csv_row_refuse(c, "number too large");
     }
     *out = (int64_t)(negative ? 0 - v : v);
     c->pos = p;
     return 0;
 }
 
-/* The cells of a row as nearly all are: up to 18 digits, perhaps with a sign, and what separates
+/* The cells of a row as nearly all are: up to 19 digits, perhaps with a sign, and what separates
  * them. Returns whether it was one; else the cursor has not moved. */
 static inline bool parse_plain(struct csv_row *c, char separator, int64_t *out)
 {
@@ -130,7 +130,8 @@ static inline bool parse_plain(struct csv_row *c, char separator, int64_t *out)
     while (p < c->end && (unsigned char)(*p - '0') < 10) {
         v = v * 10 + (uint64_t)(*p++ - '0');
     }
-    if (p == digits || p - digits > PLAIN_DIGITS || p == c->end || *p != separator) {
+    if (p == digits || p - digits > PLAIN_DIGITS || v > INT64_MAX || p == c->end ||
+        *p != separator) {
         return false;
     }
     *out = (int64_t)(negative ? 0 - v : v);
@@ -158,7 +159,12 @@ int csv_row_parse(struct csv_row *c, char *name, int64_t *cell, size_t stride)
             return rc;
         }
     }
-    return parse_cell(c, '\n', cell);
+    if (!parse_plain(c, '\n', cell)) {
+        return parse_cell(c, '\n', cell);
+    }
+    c->line = c->pos;
+    c->line_number++;
+    return 0;
 }
 
 /* Whether text is a beginning of the header, but not all of it. */

@@ -47,21 +47,24 @@ static int refill(struct rows *r)
     return 0;
 }
 
-/* Brings a whole line into the buffer; at the file's end less, or nothing. */
+/* Brings a whole line into the buffer: returns 1, or 0 at the file's end, where there is less. */
 static int need_line(struct rows *r)
 {
     size_t seen = 0;
 
-    while (!memchr(r->at.pos + seen, '\n', (size_t)(r->at.end - r->at.pos) - seen) && !r->ended) {
+    while (!memchr(r->at.pos + seen, '\n', (size_t)(r->at.end - r->at.pos) - seen)) {
         int rc;
 
+        if (r->ended) {
+            return 0;
+        }
         seen = (size_t)(r->at.end - r->at.pos);
         rc = refill(r);
         if (rc) {
             return rc;
         }
     }
-    return 0;
+    return 1;
 }
 
 static int read_header(struct rows *r)
@@ -69,12 +72,11 @@ static int read_header(struct rows *r)
     size_t left;
     int rc = need_line(r);
 
-    if (rc) {
+    if (rc < 0) {
         return rc;
     }
     left = (size_t)(r->at.end - r->at.pos);
-    if (r->may_be_cut && !memchr(r->at.pos, '\n', left) &&
-        csv_row_begins_header(r->kind, r->at.pos, left)) {
+    if (r->may_be_cut && !rc && csv_row_begins_header(r->kind, r->at.pos, left)) {
         r->cut = true;
         r->at.pos = r->at.end;
         return 0;
@@ -111,25 +113,25 @@ int rows_open(struct rows *r, enum record_kind kind, const char *path, bool may_
     return rc;
 }
 
+/* What is left when there is no whole line. */
+static int take_end(struct rows *r)
+{
+    size_t left = (size_t)(r->at.end - r->at.pos);
+
+    if (left && (!r->may_be_cut || !csv_row_begins(r->kind, r->at.pos, left))) {
+        return csv_row_refuse(&r->at, "the file is cut off within a line");
+    }
+    r->cut |= left > 0;
+    r->at.pos = r->at.end;
+    return 0;
+}
+
 int rows_next(struct rows *r)
 {
-    size_t left;
-    int rc;
+    int rc = r->at.schema ? need_line(r) : 0;
 
-    if (!r->at.schema || (rc = need_line(r)) < 0) {
-        return r->at.schema ? rc : 0;
-    }
-    left = (size_t)(r->at.end - r->at.pos);
-    if (left && !memchr(r->at.pos, '\n', left)) { /* the end is near */
-        if (!r->may_be_cut || !csv_row_begins(r->kind, r->at.pos, left)) {
-            return csv_row_refuse(&r->at, "the file is cut off within a line");
-        }
-        r->cut = true;
-        r->at.pos = r->at.end;
-        left = 0;
-    }
-    if (!left) {
-        return 0;
+    if (rc <= 0) {
+        return rc || !r->at.schema ? rc : take_end(r);
     }
     rc = csv_row_parse(&r->at, r->name, r->value, 1);
     return rc ? rc : 1;

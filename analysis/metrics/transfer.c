@@ -63,7 +63,11 @@ void transfer_row(struct transfer *t, const struct run_row *row)
     }
 }
 
-double transfer_ideal_s(const struct transfer *t, ns_t start)
+/* The shortest time a file sent from start on can take on this path beside media that uses its
+ * share: file bits x (Ethernet bytes / file bytes of a full packet) / ((1 - share) x rate), in s.
+ * The share is the one in force at each moment, by the sender's events; without media it counts as
+ * 0. NAN when there is no file or no full packet, or nothing is ever left for it. */
+static double ideal_s(const struct transfer *t, ns_t start)
 {
     const struct run_data *d = t->d;
     double expansion;
@@ -104,7 +108,7 @@ void transfer_put(const struct transfer *t, struct metric_set *out)
 
         metric_set_put(out, "file_time_s", WINDOW_WHOLE, seconds);
         metric_set_put(out, "file_time_ratio", WINDOW_WHOLE,
-                       seconds / transfer_ideal_s(t, w->transfer_start));
+                       seconds / ideal_s(t, w->transfer_start));
         metric_set_put(out, "file_goodput_bps", WINDOW_DURING,
                        8 * (double)d->info.data_bytes / seconds);
     } else if (during->exists) {

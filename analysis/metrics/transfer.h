@@ -23,10 +23,5 @@ void transfer_packet(struct transfer *t, const struct run_packet *p);
 /* Of RECORD_MESSAGE_RECEIVED; of other kinds nothing. */
 void transfer_row(struct transfer *t, const struct run_row *row);
 void transfer_put(const struct transfer *t, struct metric_set *out);
-/* The shortest time a file sent from start on can take on this path beside media that uses its
- * share: file bits x (Ethernet bytes / file bytes of a full packet) / ((1 - share) x rate), in s.
- * The share is the one in force at each moment, by the sender's events; without media it counts as
- * 0. NAN when there is no file or no full packet, or nothing is ever left for it. */
-double transfer_ideal_s(const struct transfer *t, ns_t start);
 
 #endif
