@@ -173,15 +173,17 @@ void *pending_find(const struct pending *p, uint64_t key)
 
 int pending_take(struct pending *p, uint64_t key, void *out)
 {
-    uint32_t i = first_of(p, key), *link;
+    uint32_t *link = p->slots ? slot_of(p, key) : NULL, i;
     struct entry *e;
 
-    if (i == NONE) {
+    while (link && *link != NONE && at(p, *link)->key != key) {
+        link = &at(p, *link)->chained;
+    }
+    if (!link || *link == NONE) {
         return 0;
     }
+    i = *link;
     e = at(p, i);
-    for (link = slot_of(p, key); *link != i; link = &at(p, *link)->chained) {
-    }
     if (e->equal == NONE) {
         *link = e->chained;
     } else { /* the next of the key takes its place */
