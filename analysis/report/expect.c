@@ -243,7 +243,7 @@ static void check_bounds(const struct judge *j, const json_t *runs, struct bound
         if (!b->given) {
             continue;
         }
-        say(v->detail, "%s", first ? "" : " and ");
+        say(v->detail, "%s", first ? "" : bounds[0].cell ? ", and " : " and ");
         first = false;
         if (measure(j, runs, b) == 0) {
             say(v->detail, "a comparison with %s, which has no value of the same repetition",

@@ -162,7 +162,9 @@ static void test_comparison(void **state)
     run(x, "b", 2, 20, true);
     run(x, "b", 3, 1, false);
     run(x, "c", 7, 1, true);
-    rule(x, "twice", "mean", 1, "{\"cell\":\"a\",\"min\":{\"times\":2,\"cell\":\"b\",\"plus\":1}}");
+    rule(x, "twice", "mean", 1,
+         "{\"cell\":\"a\",\"min\":{\"times\":2,\"cell\":\"b\",\"plus\":1},"
+         "\"max\":{\"times\":9,\"cell\":\"b\",\"plus\":0}}");
     rule(x, "more", "mean", 1, "{\"cell\":\"a\",\"min\":{\"times\":3,\"cell\":\"b\",\"plus\":0}}");
     rule(x, "alone", "mean", 1, "{\"cell\":\"a\",\"min\":{\"times\":3,\"cell\":\"c\",\"plus\":0}}");
     assert_int_equal(judge(x, x->rules), 0);
@@ -176,6 +178,7 @@ static void test_comparison(void **state)
     assert_true(fabs(json_number_value(json_object_get(check(x, 0, 0), "min")) - 31) < 1e-9);
     detail_has(entry(x, 0),
                "expected at least 31.00 s (2 x b + 1.00 s), which it keeps by 0.50 ± 0.50");
+    detail_has(entry(x, 0), " s, and at most ");
     ok_is(x, 1, JSON_FALSE);
     detail_has(entry(x, 1), "which it misses by 13.50");
     ok_is(x, 2, JSON_FALSE);

@@ -178,9 +178,9 @@ static const struct {
     {"of the third", "path3_utilisation_ratio"},
     {"Jain's index of calls, last 40 s", "self_fairness_ratio"},
     {"Jain's index with TCP, last 40 s", "cross_fairness_ratio"},
-    {"call over call in 20 s, least", "self_fairness_20s_min_ratio"},
+    {"a call's rate over another's in 20 s, least", "self_fairness_20s_min_ratio"},
     {"most", "self_fairness_20s_max_ratio"},
-    {"call over TCP in 20 s, least", "cross_fairness_20s_min_ratio"},
+    {"a call's rate over TCP's in 20 s, least", "cross_fairness_20s_min_ratio"},
     {"most", "cross_fairness_20s_max_ratio"},
 };
 

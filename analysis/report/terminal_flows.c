@@ -120,7 +120,8 @@ void terminal_flows_print(FILE *out, const struct plan_results *p, const json_t 
     }
     if (shown > 0) {
         fputs("Of a call, sent is all of it, arrived its video, and lost what of that never came, "
-              "even\nsent again; link use above is that of the first call alone.\n\n",
+              "even\nsent again; converged is when it kept to its fair share, all its time if it "
+              "never did;\nlink use above is that of the first call alone.\n\n",
               out);
     }
 }
