@@ -345,7 +345,8 @@ static int expire(struct reading *r, bool all)
 
 static ns_t due(const struct reading *r, size_t source)
 {
-    ns_t time = r->rows[source].value[0];
+    /* a time that is missing is the least there is */
+    ns_t time = ns_clamp(r->rows[source].value[0], -NS_NEVER / 4, NS_NEVER / 4);
     bool of_packets = source <= PACKETS_RECEIVED;
 
     if (r->window == NS_NEVER) { /* times do not tell: by phases */

@@ -225,8 +225,8 @@ int call_flow_row(struct call_flow *c, const struct run_row *row)
         return take_complete(c, frame_key(v[c->came_flow], v[c->came_stamp]), time);
     } else if (row->kind == RECORD_FRAME_SENT) {
         if (c->window != NS_NEVER) {
-            forget(&c->frames, time - c->window);
-            forget(&c->early, time - c->window);
+            forget(&c->frames, ns_max(time, 0) - c->window);
+            forget(&c->early, ns_max(time, 0) - c->window);
         }
         return take_sent(c, frame_key(v[c->sent_flow], v[c->sent_stamp]), time);
     }

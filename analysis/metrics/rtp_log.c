@@ -144,7 +144,8 @@ static int mark(struct writing *w, const struct run_row *row)
     int64_t last = row->value[w->first_seq] + row->value[w->packets] - 1;
     uint64_t key;
 
-    while (w->window != NS_NEVER && pending_expired(&w->marked, row->value[0] - w->window, &key)) {
+    while (w->window != NS_NEVER &&
+           pending_expired(&w->marked, ns_max(row->value[0], 0) - w->window, &key)) {
         pending_take(&w->marked, key, NULL);
     }
     return pending_add(&w->marked, (uint64_t)last, row->value[0], NULL) ? 0 : ERR_NOMEM;
