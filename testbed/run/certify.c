@@ -375,29 +375,77 @@ static json_t *certificate_json(const struct certify_line *l)
     return doc;
 }
 
-int certify_write(const struct certify_line *l, const char *dir)
+static int path_in(const char *dir, char path[PATH_BYTES])
 {
-    char path[PATH_BYTES];
-    json_t *doc;
-    FILE *f;
-    int rc;
-
-    if (snprintf(path, sizeof path, "%s/" CERTIFY_FILE, dir) >= (int)sizeof path) {
+    if (snprintf(path, PATH_BYTES, "%s/" CERTIFY_FILE, dir) >= PATH_BYTES) {
         errno = ENAMETOOLONG;
         return ERR_OS;
     }
-    doc = certificate_json(l);
-    if (!doc) {
-        return ERR_NOMEM;
-    }
-    f = fopen(path, "we");
+    return 0;
+}
+
+static int write_doc(const json_t *doc, const char *path)
+{
+    FILE *f = fopen(path, "we");
+    int rc;
+
     if (!f) {
-        json_decref(doc);
         return ERR_OS;
     }
     rc = json_dumpf(doc, f, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) || fputc('\n', f) == EOF;
     rc |= ferror(f);
     rc |= fclose(f);
-    json_decref(doc);
     return rc ? ERR_OS : 0;
+}
+
+int certify_write(const struct certify_line *l, const char *dir)
+{
+    char path[PATH_BYTES];
+    json_t *doc;
+    int rc = path_in(dir, path);
+
+    if (rc) {
+        return rc;
+    }
+    doc = certificate_json(l);
+    rc = doc ? write_doc(doc, path) : ERR_NOMEM;
+    json_decref(doc);
+    return rc;
+}
+
+/* What is there, NULL where nothing is. Returns as certify_add. */
+static int load_doc(const char *path, json_t **out)
+{
+    json_error_t why;
+
+    errno = 0;
+    *out = json_load_file(path, 0, &why);
+    if (json_is_object(*out)) {
+        return 0;
+    }
+    if (!*out && json_error_code(&why) == json_error_cannot_open_file) {
+        return errno == ENOENT ? 0 : ERR_OS;
+    }
+    if (!*out && json_error_code(&why) == json_error_out_of_memory) {
+        return ERR_NOMEM;
+    }
+    json_decref(*out);
+    *out = NULL;
+    errno = EBADMSG;
+    return ERR_OS;
+}
+
+int certify_add(const char *dir, const char *key, json_t *value)
+{
+    char path[PATH_BYTES];
+    json_t *doc = NULL;
+    int rc = value ? path_in(dir, path) : ERR_NOMEM;
+
+    rc = rc ? rc : load_doc(path, &doc);
+    if (doc) {
+        rc = json_object_set(doc, key, value) ? ERR_NOMEM : write_doc(doc, path);
+    }
+    json_decref(doc);
+    json_decref(value);
+    return rc;
 }

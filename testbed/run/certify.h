@@ -9,6 +9,7 @@
 #include "testbed/run/manifest.h"
 #include "testbed/scenario/scenario_flows.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -40,5 +41,9 @@ void certify_judge(const struct certify_line *l, struct manifest *m);
 /* Writes certificate.json; l is NULL for a run that was told to do without (--no-certificate).
  * Returns 0, ERR_OS (errno) or ERR_NOMEM. */
 int certify_write(const struct certify_line *l, const char *dir);
+/* Adds a key to the certificate.json there is, taking over its value, also NULL for none; where
+ * somebody has taken the file away there is nothing to add to. Returns 0, ERR_OS (errno; EBADMSG:
+ * the file is damaged) or ERR_NOMEM. */
+int certify_add(const char *dir, const char *key, json_t *value);
 
 #endif

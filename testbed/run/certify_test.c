@@ -5,6 +5,7 @@
 #include "agents/base/err.h"
 #include "testbed/scenario/scenario_keys.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -271,14 +272,62 @@ static void test_a_line_that_does_not_hold(void **state)
     assert_non_null(strstr(m.invalid[1].detail, "forward3: asked 1.500 Mbit/s"));
 }
 
+static void put_text(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "we");
+
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* What a run's watch saw joins what is there. A file that somebody damaged is not passed over, as
+ * one that is gone is. */
+static void test_adding_to_the_file(void **state)
+{
+    static const char *const damaged[] = {"", "{\"state\": \"he", "[1]\n"};
+    char dir[] = "/tmp/certify_test_XXXXXX", path[64], text[64] = "";
+    json_t *doc;
+    FILE *f;
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/" CERTIFY_FILE, dir);
+    assert_int_equal(certify_add(dir, "run", json_integer(7)), 0);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(certify_write(NULL, dir), 0);
+    assert_int_equal(certify_add(dir, "run", NULL), ERR_NOMEM);
+    assert_int_equal(certify_add(dir, "run", json_integer(7)), 0);
+    doc = json_load_file(path, 0, NULL);
+    assert_string_equal(state_of(doc), "none");
+    assert_int_equal(json_integer_value(json_object_get(doc, "run")), 7);
+    json_decref(doc);
+    f = fopen(path, "re");
+    assert_non_null(f);
+    assert_int_equal(fseek(f, -3, SEEK_END), 0);
+    assert_non_null(fgets(text, sizeof text, f));
+    assert_non_null(fgets(text, sizeof text, f));
+    assert_string_equal(text, "}\n");
+    fclose(f);
+    for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++) {
+        put_text(path, damaged[i]);
+        assert_int_equal(certify_add(dir, "run", json_integer(7)), ERR_OS);
+        assert_int_equal(errno, EBADMSG);
+    }
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(symlink("/dev/full", path), 0);
+    assert_int_equal(certify_write(NULL, dir), ERR_OS);
+    assert_int_equal(errno, ENOSPC);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(dir), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_links_hold_what_they_are),
-        cmocka_unit_test(test_other_links_do_not),
-        cmocka_unit_test(test_asked_loss_holds),
-        cmocka_unit_test(test_the_file),
-        cmocka_unit_test(test_a_line_holds),
+        cmocka_unit_test(test_links_hold_what_they_are),  cmocka_unit_test(test_other_links_do_not),
+        cmocka_unit_test(test_asked_loss_holds),          cmocka_unit_test(test_the_file),
+        cmocka_unit_test(test_adding_to_the_file),        cmocka_unit_test(test_a_line_holds),
         cmocka_unit_test(test_a_line_that_does_not_hold),
     };
 

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "testbed/run/netns_watch.h"
 
-#include "agents/base/err.h"
 #include "testbed/run/certify.h"
 #include "testbed/wire/realtime.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 
 #define DETAIL_BYTES 160
-#define PATH_BYTES 4096
 
 void netns_watch_start(struct netns_watch *w, const struct chain *c, const char *unjudged)
 {
@@ -95,38 +92,22 @@ static json_t *seen_json(const struct rate_watch *r)
 static json_t *watch_json(const struct netns_watch *w)
 {
     json_t *doc = json_object();
+    int rc = !doc;
 
-    if (doc && w->unjudged) {
-        json_object_set_new(doc, "unjudged", json_string(w->unjudged));
+    if (!rc && w->unjudged) {
+        rc = json_object_set_new(doc, "unjudged", json_string(w->unjudged));
     }
-    for (size_t i = 0; doc && i < w->links; i++) {
-        if (json_object_set_new(doc, topology_link_name(i), seen_json(&w->at[i].watch))) {
-            json_decref(doc);
-            return NULL;
-        }
+    for (size_t i = 0; !rc && i < w->links; i++) {
+        rc = json_object_set_new(doc, topology_link_name(i), seen_json(&w->at[i].watch));
+    }
+    if (rc) {
+        json_decref(doc);
+        return NULL;
     }
     return doc;
 }
 
 int netns_watch_certify(const struct netns_watch *w, const char *dir)
 {
-    char path[PATH_BYTES];
-    json_t *doc;
-    int rc;
-
-    if (snprintf(path, sizeof path, "%s/" CERTIFY_FILE, dir) >= (int)sizeof path) {
-        errno = ENAMETOOLONG;
-        return ERR_OS;
-    }
-    doc = json_load_file(path, 0, NULL);
-    if (!json_is_object(doc)) { /* somebody has taken it away */
-        json_decref(doc);
-        return 0;
-    }
-    rc = json_object_set_new(doc, "run", watch_json(w)) ? ERR_NOMEM : 0;
-    if (!rc && json_dump_file(doc, path, JSON_INDENT(2) | JSON_REAL_PRECISION(12))) {
-        rc = ERR_OS;
-    }
-    json_decref(doc);
-    return rc;
+    return certify_add(dir, "run", watch_json(w));
 }
