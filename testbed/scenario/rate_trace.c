@@ -31,8 +31,8 @@ static int end_line(struct reader *r)
                : text_reader_refuse(&r->in, r->in.pos, "expected the end of the line");
 }
 
-/* Digits of a whole number, at most max; what it is called is for the message. */
-static int take_number(struct reader *r, const char *what, int64_t max, int64_t *out)
+/* Digits of a whole number from min to max; what it is called is for the message. */
+static int take_number(struct reader *r, const char *what, int64_t min, int64_t max, int64_t *out)
 {
     const char *start = r->in.pos;
     int64_t v = 0;
@@ -40,8 +40,9 @@ static int take_number(struct reader *r, const char *what, int64_t max, int64_t 
     while (r->in.pos < r->in.end && *r->in.pos >= '0' && *r->in.pos <= '9' && v <= max) {
         v = v * 10 + (*r->in.pos++ - '0');
     }
-    if (r->in.pos == start || v > max) {
-        return text_reader_refuse(&r->in, start, "expected %s; allowed: 0 to %" PRId64, what, max);
+    if (r->in.pos == start || v < min || v > max) {
+        return text_reader_refuse(&r->in, start, "expected %s; allowed: %" PRId64 " to %" PRId64,
+                                  what, min, max);
     }
     *out = v;
     return 0;
@@ -53,7 +54,7 @@ static int take_seconds(struct reader *r, ns_t *out)
     const char *start = r->in.pos;
     int64_t seconds, fraction = 0;
     ns_t unit = NS_PER_S;
-    int rc = take_number(r, "a time in seconds", SECONDS_MAX, &seconds);
+    int rc = take_number(r, "a time in seconds", 0, SECONDS_MAX, &seconds);
 
     if (rc) {
         return rc;
@@ -104,12 +105,13 @@ static int check_time(struct reader *r, const char *at, ns_t time)
                          : text_reader_refuse(&r->in, at, "the first time is not 0; allowed: 0");
     }
     if (time < r->last + RATE_TRACE_STEP_MIN) {
+        /* up, or what is said to be allowed would be refused */
+        int64_t ms = (r->last + RATE_TRACE_STEP_MIN + NS_PER_MS - 1) / NS_PER_MS;
+
         return text_reader_refuse(&r->in, at,
                                   "the time is not 10 ms after the one before; allowed: %" PRId64
-                                  ".%03d or "
-                                  "later",
-                                  (r->last + RATE_TRACE_STEP_MIN) / NS_PER_S,
-                                  (int)((r->last + RATE_TRACE_STEP_MIN) % NS_PER_S / NS_PER_MS));
+                                  ".%03d or later",
+                                  ms / 1000, (int)(ms % 1000));
     }
     return 0;
 }
@@ -131,13 +133,7 @@ static int read_step(struct reader *r)
     }
     r->in.pos++;
     text_reader_skip_blanks(&r->in);
-    start = r->in.pos;
-    rc = take_number(r, "a rate in bit/s", RATE_TRACE_RATE_MAX, &step.rate);
-    if (!rc && step.rate < RATE_TRACE_RATE_MIN) {
-        rc = text_reader_refuse(&r->in, start,
-                                "the rate is too low; allowed: %" PRId64 " to %" PRId64,
-                                RATE_TRACE_RATE_MIN, RATE_TRACE_RATE_MAX);
-    }
+    rc = take_number(r, "a rate in bit/s", RATE_TRACE_RATE_MIN, RATE_TRACE_RATE_MAX, &step.rate);
     rc = rc ? rc : end_line(r);
     r->last = step.at;
     if (rc || (s->count && r->t->steps[s->count - 1].rate == step.rate)) {
@@ -164,7 +160,7 @@ static int read_opportunity(struct reader *r)
     const char *start = r->in.pos;
     int64_t ms;
     size_t i;
-    int rc = take_number(r, "a time in ms", MS_MAX, &ms);
+    int rc = take_number(r, "a time in ms", 0, MS_MAX, &ms);
 
     rc = rc ? rc : end_line(r);
     if (rc) {

@@ -339,7 +339,7 @@ static void files_are_read(void **state)
     o = load(dir, "{trace: bad}");
     assert_int_equal(o.rc, ERR_CONFIG);
     assert_non_null(strstr(o.messages, "/s.yaml:1:15: path.rate: "));
-    assert_non_null(strstr(o.messages, "/bad:2:3: the rate is too low"));
+    assert_non_null(strstr(o.messages, "/bad:2:3: expected a rate in bit/s; allowed: 10000 to "));
     done(&o);
     o = load(dir, "{trace: absent}");
     assert_non_null(strstr(o.messages, "absent: No such file"));
