@@ -45,6 +45,13 @@ static const char *series_of(enum figure kind)
     }
 }
 
+static int refuse_series(const struct plan_results *p, size_t cell, const char *series,
+                         struct fault *f)
+{
+    return fault_set(f, ERR_OS, "%s/%s/series.%s.csv: %s", p->dir,
+                     p->runs[p->cells[cell].shown].name, series, strerror(errno));
+}
+
 static FILE *open_series(const struct plan_results *p, size_t cell, const char *series,
                          struct fault *f)
 {
@@ -55,9 +62,19 @@ static FILE *open_series(const struct plan_results *p, size_t cell, const char *
              series);
     in = fopen(path, "re");
     if (!in) {
-        fault_set(f, ERR_OS, "%s: %s", path, strerror(errno));
+        refuse_series(p, cell, series, f);
     }
     return in;
+}
+
+/* Closes what was read to its end, and fails if it was not. */
+static int close_series(FILE *in, const struct plan_results *p, size_t cell, const char *series,
+                        struct fault *f)
+{
+    int rc = ferror(in) ? refuse_series(p, cell, series, f) : 0;
+
+    fclose(in);
+    return rc;
 }
 
 /* Appends a cell's series; with a stack, that as the first column. */
@@ -79,8 +96,7 @@ static int put_series(FILE *out, const struct plan_results *p, size_t cell, enum
         first = false;
     }
     free(line);
-    fclose(in);
-    return 0;
+    return close_series(in, p, cell, series_of(kind), f);
 }
 
 /* The queue_delay_p95_ms of a line of series.delay.csv, its last column but one. */
@@ -104,6 +120,7 @@ static int put_control(FILE *out, const struct plan_results *p, size_t cell, str
     size_t room[2] = {0, 0};
     FILE *control = open_series(p, cell, "control", f);
     FILE *delay = control ? open_series(p, cell, "delay", f) : NULL;
+    int rc = delay ? 0 : ERR_OS;
 
     while (delay && getline(&line[0], &room[0], control) > 0 &&
            getline(&line[1], &room[1], delay) > 0) {
@@ -112,14 +129,13 @@ static int put_control(FILE *out, const struct plan_results *p, size_t cell, str
     }
     free(line[0]);
     free(line[1]);
-    if (control) {
-        fclose(control);
+    if (control && close_series(control, p, cell, "control", f)) {
+        rc = ERR_OS;
     }
-    if (!delay) {
-        return ERR_OS;
+    if (delay && close_series(delay, p, cell, "delay", f)) {
+        rc = ERR_OS;
     }
-    fclose(delay);
-    return 0;
+    return rc;
 }
 
 static void put_recovery(FILE *out, const struct plan_results *p, size_t cell)

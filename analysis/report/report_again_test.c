@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reports of what is not whole: of a sweep that was cut short, of runs that are all invalid, and of
  * a folder that was reported on before. */
+#include "agents/base/err.h"
 #include "analysis/ingest/run_folder_test.h"
+#include "analysis/report/figure_csv.h"
 #include "analysis/report/figures_stale.h"
 #include "analysis/report/report.h"
 
@@ -177,12 +179,59 @@ static void test_stale_figures_go(void **state)
     }
 }
 
+static void put_series(const struct fixture *x, const char *name, const char *text)
+{
+    struct run_folder r = {0};
+
+    snprintf(r.dir, sizeof r.dir, "%.400s/a-1", x->folder.dir);
+    run_folder_text(&r, name, text);
+}
+
+/* The rate control's bins beside what packets waited in them; what cannot be read is no short
+ * series, but a failure. */
+static void test_series_that_cannot_be_read(void **state)
+{
+    static const char *const names[] = {"control", "delay"};
+    struct fixture *x = *state;
+    char path[RUN_FOLDER_PATH_BYTES + 32], *csv = NULL;
+    struct plan_results p;
+    struct fault f = {{0}};
+    size_t room = 0;
+    FILE *in;
+
+    add_run(x, "a-1", true);
+    snprintf(path, sizeof path, "%s/plots", x->folder.dir);
+    assert_int_equal(mkdir(path, 0777), 0);
+    put_series(x, "series.control.csv", "t_s,target_bps\n0.05,1000\n");
+    put_series(x, "series.delay.csv", "t_s,queue_delay_p95_ms,queue_delay_max_ms\n0.05,7,9\n");
+    assert_int_equal(plan_results_load(&p, x->folder.dir, false, &f), 0);
+    assert_int_equal(figure_csv_write(&p, NULL, FIGURE_CONTROL, 0, &f), 0);
+    snprintf(path, sizeof path, "%s/plots/a-1-control.csv", x->folder.dir);
+    in = fopen(path, "re");
+    assert_non_null(in);
+    assert_true(getdelim(&csv, &room, '\0', in) > 0);
+    fclose(in);
+    assert_string_equal(csv, "t_s,target_bps,queue_delay_p95_ms\n0.05,1000,7\n");
+    free(csv);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(path, sizeof path, "%s/a-1/series.%s.csv", x->folder.dir, names[i]);
+        assert_int_equal(unlink(path), 0);
+        assert_int_equal(mkdir(path, 0777), 0);
+        assert_int_equal(figure_csv_write(&p, NULL, FIGURE_CONTROL, 0, &f), ERR_OS);
+        contains(f.text, strrchr(path, '/') + 1);
+        assert_int_equal(rmdir(path), 0);
+        put_series(x, strrchr(path, '/') + 1, "t_s\n");
+    }
+    plan_results_fini(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_sweep_that_was_cut_short, setup, teardown),
         cmocka_unit_test_setup_teardown(test_no_valid_run, setup, teardown),
         cmocka_unit_test_setup_teardown(test_stale_figures_go, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_series_that_cannot_be_read, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
