@@ -119,6 +119,8 @@ static void test_failures_have_a_place(void **state)
     captures[0] = path_of("one");
     assert_int_equal(capture_merge(captures, 1, path_of("no/such"), &m), ERR_OS);
     assert_non_null(strstr(m.text, "no/such"));
+    assert_int_equal(capture_merge(captures, 1, "/dev/full", &m), ERR_OS);
+    assert_non_null(strstr(m.text, "/dev/full: No space left"));
 }
 
 static int set_up(void **state)
