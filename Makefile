@@ -309,7 +309,7 @@ help:
 	@echo 'fuzz-coverage  lines of the parsers that the fuzzers'"'"' kept inputs reach (clang)'
 	@echo 'oom       all unit tests with every allocation failing once, under ASan and UBSan;'
 	@echo '          OOM_IN="agents/quic analysis" only these, OOM_SECONDS=60 per program, OOM_ALL=1'
-	@echo 'lint      layers, purity, sizes, format, licence lines, pages and their links, shell scripts'
+	@echo 'lint      layers, purity, symbols nobody uses, sizes, format, licence lines, pages and their links, shell scripts'
 	@echo 'format    rewrite the C files in the house style'
 	@echo 'deps      build wolfSSL and ngtcp2 into the cache'
 	@echo 'clean     remove build/'

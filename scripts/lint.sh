@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 
 objdir=${1:-build/plain}
 failed=""
-for lint in layers purity sizes format text pages shell selftest; do
+for lint in layers purity symbols sizes format text pages shell selftest; do
     if ! scripts/lint-$lint.sh "$objdir"; then
         failed+=" $lint"
     fi

@@ -251,7 +251,7 @@ static bps_t probe_floor(const struct gcc *g, bps_t probe)
 {
     double floor = fmin((double)g->last_delay_based, PROBE_DROP_FRACTION * (double)g->acked);
 
-    return probe > floor ? probe : (bps_t)floor;
+    return (double)probe > floor ? probe : (bps_t)floor;
 }
 
 /* What gets through, as far as the source shows it: what one was content with says nothing of what

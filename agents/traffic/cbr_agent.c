@@ -94,7 +94,7 @@ static int put_packet(const struct cbr *c, struct dgram *out, enum kind kind, ui
     memset(out->data, 0, out->len);
     buf_put_u32(&w, MAGIC);
     buf_put_u64(&w, number);
-    buf_put_u8(&w, kind);
+    buf_put_u8(&w, (uint8_t)kind);
     return 1;
 }
 
