@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#define LEFT_KNOWN_FROM (10 * NS_PER_S) /* of run time done */
 #define REDRAW_INTERVAL (100 * NS_PER_MS)
 #define LINE_INTERVAL (5 * NS_PER_S)
 /* A line also for every such part of the runs, but no more than one a second. */
@@ -146,12 +147,13 @@ static ns_t run_time_done(const struct progress *p)
     return done;
 }
 
-/* Wall-clock time still needed if it goes on as until now; < 0: nobody knows yet. */
+/* Wall-clock time still needed if it goes on as until now; < 0: nobody knows yet. The first seconds
+ * are those of set-ups, from which an hour would be reckoned. */
 static double seconds_left(const struct progress *p, ns_t now)
 {
     ns_t done = run_time_done(p);
 
-    if (done < NS_PER_S || p->expected_total <= done)
+    if (done < LEFT_KNOWN_FROM || p->expected_total <= done)
         return -1;
     return ns_to_s(now - p->started) * ns_to_s(p->expected_total - done) / ns_to_s(done);
 }
