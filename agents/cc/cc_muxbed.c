@@ -36,14 +36,10 @@
 #define OTHERS_MAX 2.5
 #define URGENT_FALL 0.05
 #define URGENCY_MAX 16.0
-#define HURRIED 2.0
-#define BACK_FACTOR 0.9
-#define LEVEL_RISE 0.15
-#define LEVEL_GAIN 0.5
 /* Growth near the level at which a queue last stood. */
 #define LEVEL_NEAR 0.7
-#define GROWTH_NEAR 0.04
-#define NEAR_TURNS 8.0
+#define LEVEL_PASSED 1.4
+#define GROWTH_NEAR 0.02
 /* The queue's error is to be gone after so many times the window and the round trip: what is
  * measured is as old as they are, and a loop that wants it gone within 2.7 times its own delay
  * swings. */
@@ -117,12 +113,14 @@ struct muxbed {
     } history[HISTORY];
     size_t newest; /* in history */
     double peak_target;
-    double peak;     /* the most that has arrived in the last minute or so */
-    double capacity; /* as last seen, 0: not yet */
-    double fastest;  /* arrival of late, 0: not yet */
-    double level;    /* the target at which a queue stood, 0: never */
-    double near;     /* turns spent about there without a queue */
-    double urgency;  /* of lowering a queue */
+    double peak;        /* the most that has arrived in the last minute or so */
+    double capacity;    /* as last seen, 0: not yet */
+    double fastest;     /* arrival of late, 0: not yet */
+    double level;       /* what arrived while a queue came and went, 0: none did */
+    bool over;          /* there is one, */
+    ns_t over_since;    /* and came after that (time of arrival), */
+    int64_t over_total; /* when so much had arrived */
+    double urgency;     /* of lowering a queue */
     bool hurried;
     double growth; /* per window and round trip */
     ns_t settling; /* nothing is decided until then: what comes back was sent while draining */
@@ -275,17 +273,28 @@ static void note_arrival(struct muxbed *m, ns_t dt)
         (arrived - m->fastest) * (arrived > m->fastest ? 1 : fmin(1, (double)dt / FASTEST_MEMORY));
 }
 
-/* The target at which the queue would neither grow nor fall is what the path has for us, however
- * many others there are. What the queue does is told by all that is sent, over the capacity. */
-static void note_level(struct muxbed *m, double part)
+/* Between two moments at which as much waits, what arrived of us is what the path had for us,
+ * however many others there are and however fast it is. Returns whether the second one is now: a
+ * queue that was longer than wanted is as short as that level wants it. */
+static bool note_level(struct muxbed *m)
 {
     const struct path_sample *s = &m->sample;
-    double rise = rise_of(m), level;
+    double level = m->target;
+    bool over, ends;
 
-    if ((double)s->queue > queue_target(m) && !s->lost && fabs(rise) < LEVEL_RISE) {
-        level = target_of(m, s->sent_at) - rise * fmax(m->fastest, m->target);
-        m->level += (level - m->level) * (m->level > 0 ? fmin(1, LEVEL_GAIN * part) : 1);
+    if (m->over) {
+        level = fmax((double)m->cfg.min_rate, (double)rate_of(s->total - m->over_total,
+                                                              ns_max(s->until - m->over_since, 1)));
     }
+    over = (double)s->queue > fmin(queue_at(m, level), m->queue_bound_ns / 2);
+    ends = m->over && !over;
+    m->level = ends ? level : m->level;
+    if (!over) {
+        m->over_since = s->until - s->span;
+        m->over_total = s->total - s->bytes;
+    }
+    m->over = over;
+    return ends;
 }
 
 /* What is sent comes slower than it left. */
@@ -316,34 +325,29 @@ static void note_losses(struct muxbed *m, double dt)
 /* A queue that does not fall with what we send less is that of others, too, and our part of all
  * that is sent is small: then the same change takes more. Once it is gone, we are back where it
  * stood. */
-static void hurry(struct muxbed *m, ns_t dt)
+static void hurry(struct muxbed *m, ns_t dt, bool gone, ns_t now)
 {
     double turn = clamp((double)dt / (double)(window_of(m) + m->rtt), 0, 1);
     double queue = (double)m->sample.queue, wanted = queue_target(m);
 
     if (queue > COMPETITION_QUEUE * wanted && rise_of(m) > -URGENT_FALL) {
-        m->level = m->hurried || m->urgency > 1.1 ? m->level : 0;
         m->urgency = fmin(URGENCY_MAX, m->urgency * (1 + turn));
-        m->hurried |= m->urgency > HURRIED;
+        m->hurried = true;
         return;
     }
     m->urgency = 1 + (m->urgency - 1) * (1 - turn);
-    if (queue < wanted) {
-        if (m->hurried) {
-            set_target(m, fmax(m->target, BACK_FACTOR * m->level));
-        }
+    if (gone && m->hurried) {
         m->hurried = false;
+        set_target(m, fmax(m->target, m->level));
+        m->settling = ns_add(now, window_of(m) + m->rtt);
     }
 }
 
-/* Near the level at which the queue last stood growth is slow, for some turns. */
-static bool is_near_level(struct muxbed *m, double turn)
+/* Near the level at which the queue last stood growth is slow: what comes of it is seen as much
+ * later as an encoder takes to follow. */
+static bool is_near_level(const struct muxbed *m)
 {
-    if (m->target < LEVEL_NEAR * m->level) {
-        return false;
-    }
-    m->near += turn;
-    return m->near < NEAR_TURNS;
+    return m->target > LEVEL_NEAR * m->level && m->target < LEVEL_PASSED * m->level;
 }
 
 /* Frames that arrive slower than they left show the capacity, or less: no growth above that. */
@@ -358,14 +362,18 @@ static void follow_delay(struct muxbed *m, ns_t dt, ns_t now)
 {
     const struct path_sample *s = &m->sample;
     double part = clamp((double)dt / (double)window_of(m), 0, 1);
+    bool gone;
 
     note_losses(m, ns_to_s(dt));
     note_arrival(m, dt);
-    note_level(m, part);
+    gone = note_level(m);
     if (m->settling > now) {
         return;
     }
-    hurry(m, dt);
+    hurry(m, dt, gone, now);
+    if (m->settling > now) {
+        return;
+    }
     if (is_limited(m)) {
         double arrived = share_of(m);
         double wanted = arrived * (1 + correction(m));
@@ -374,11 +382,10 @@ static void follow_delay(struct muxbed *m, ns_t dt, ns_t now)
 
         m->usage = (double)s->queue > 2 * queue_target(m) ? CC_USAGE_OVER : CC_USAGE_NORMAL;
         m->growth = GROWTH_FIRST;
-        m->near = 0;
         set_target(m, m->target + gain * (wanted - m->target));
     } else if (m->used > USED_RATIO || (double)s->arrived > m->target) {
         double turn = clamp((double)dt / (double)turn_of(m), 0, 1);
-        bool near = is_near_level(m, turn) || is_slowed(m);
+        bool near = is_near_level(m) || is_slowed(m);
 
         m->usage = CC_USAGE_NORMAL;
         if (m->drain_since == NS_NEVER) {
@@ -402,6 +409,8 @@ static void end_competing(struct muxbed *m, ns_t now)
     m->crowded = 0;
     m->crowded_target = 0;
     m->yielded = false;
+    m->over = m->hurried = false; /* what had come meanwhile is no level */
+    m->urgency = 1;
     m->competed = now;
     m->test_every_last = m->test_every;
     path_meter_hold(&m->meter, false);
@@ -458,8 +467,9 @@ static void look_for_competition(struct muxbed *m, ns_t dt, ns_t now)
     }
     m->crowded += dt;
     if (queue < COMPETITION_FALL * m->crowded_queue) {
-        m->crowded = 0;
+        m->crowded = 0; /* it is ours */
         m->crowded_queue = queue;
+        m->yielded = false;
     }
     m->crowded_queue = fmax(m->crowded_queue, queue);
     if (m->crowded > COMPETITION_AFTER + m->rtt) {
@@ -629,11 +639,14 @@ static void on_sent(struct cc *c, int32_t bytes, ns_t now)
     ((struct muxbed *)c)->sent_bytes += bytes;
 }
 
-/* Besides what is measured: a mark is said by a queue that knows more of itself than its delay. */
+/* Besides what is measured: a mark is said by a queue that knows more of itself than its delay. As
+ * growth is no faster for who has the shorter round trip, nor is the fall, or it would leave the
+ * path to the others. Of L4S each round's part of marks counts. */
 static void on_marks(struct cc *c, int64_t marked, int64_t packets, ns_t now)
 {
     struct muxbed *m = (struct muxbed *)c;
-    double factor = ce_response_marks(&m->ce, marked, packets, m->rtt, now);
+    ns_t round = m->cfg.ecn == CC_ECN_CLASSIC ? turn_of(m) : m->rtt;
+    double factor = ce_response_marks(&m->ce, marked, packets, round, now);
 
     if (factor < 1) {
         set_target(m, factor * m->target);

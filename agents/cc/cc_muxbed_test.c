@@ -108,6 +108,43 @@ static void test_beside_constant_traffic(void **state)
     }
 }
 
+/* What is left has become little: soon after the queue of the step is gone, we have that. */
+static void test_is_back_soon(void **state)
+{
+    (void)state;
+    for (ns_t after = 5; after < 10; after++) {
+        ns_t now = 0, queue;
+
+        assert_int_equal(cc_muxbed_new(&cc, &cfg, 0), 0);
+        (void)drive_beside(1500000, 4000000, &now, 15 * NS_PER_S);
+        queue = drive_beside(3200000, 4000000, &now, (15 + after) * NS_PER_S);
+        assert_in_range(cc_target(cc), 640000, 960000);
+        assert_in_range(queue, 0, 60 * MS);
+        cc_free(cc);
+    }
+    cc = NULL;
+}
+
+/* Marks on each round trip of a short path lower the target no more often than it grows. */
+static void test_marks_of_a_short_path(void **state)
+{
+    struct cc_config with_ecn = cfg;
+    ns_t now = 0;
+    bps_t before;
+
+    (void)state;
+    with_ecn.ecn = CC_ECN_CLASSIC;
+    assert_int_equal(cc_muxbed_new(&cc, &with_ecn, 0), 0);
+    (void)drive(5000000, &now, 5 * NS_PER_S);
+    before = cc_target(cc);
+    for (int i = 0; i < 12; i++) { /* 240 ms */
+        cc_on_marks(cc, 1, 10, now + i * 20 * MS);
+    }
+    assert_in_range(cc_target(cc), before / 2, before * 9 / 10);
+    cc_on_marks(cc, 1, 10, now + 260 * MS);
+    assert_true(cc_target(cc) < before * 3 / 4);
+}
+
 /* Whatever a peer says, the target stays within its limits and is a number. */
 static void test_absurd_feedback(void **state)
 {
@@ -180,6 +217,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_finds_and_follows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_beside_constant_traffic, set_up, tear_down),
+        cmocka_unit_test(test_is_back_soon),
+        cmocka_unit_test_teardown(test_marks_of_a_short_path, tear_down),
         cmocka_unit_test_setup_teardown(test_absurd_feedback, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_silence, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_probes, set_up, tear_down),

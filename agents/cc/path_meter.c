@@ -83,6 +83,7 @@ void path_meter_add(struct path_meter *p, const struct cc_packet *packet)
     p->ring[next].arrival = arrival;
     p->ring[next].bytes = packet->bytes;
     p->ring[next].lost_before = p->lost;
+    p->total += packet->bytes;
     p->lost = 0;
 }
 
@@ -124,7 +125,9 @@ static void look_at_queue(const struct path_meter *p, size_t n, struct path_samp
     size_t first = p->count - n;
     ns_t oldest = p->ring[at(p, first)].arrival;
 
-    out->span = p->ring[at(p, p->count - 1)].arrival - oldest;
+    out->until = p->ring[at(p, p->count - 1)].arrival;
+    out->span = out->until - oldest;
+    out->total = p->total;
     out->sent_at = p->ring[at(p, first + n / 2)].sent;
     for (size_t i = first; i < p->count; i++) {
         size_t k = at(p, i);

@@ -23,7 +23,8 @@ struct path_meter {
         int32_t lost_before; /* packets lost between the one before and this */
     } ring[PATH_METER_PACKETS];
     size_t first, count;
-    int32_t lost; /* since the last arrival */
+    int32_t lost;  /* since the last arrival */
+    int64_t total; /* bytes that arrived */
     /* smallest arrival minus sending, by stretches of time; the current one is slot */
     ns_t base[PATH_METER_BASE_SLOTS], base_since;
     size_t slot;
@@ -37,9 +38,11 @@ struct path_sample {
     ns_t span;           /* time of arrival of the window */
     ns_t rise;           /* so much more in its newer half than in its older one */
     ns_t sent_at;        /* when the packet in the middle of it was sent */
+    ns_t until;          /* when the last one arrived */
     bool saturated;      /* the sender was busy nearly all of the time */
     int32_t packets, lost;
     int64_t bytes; /* of all packets in the window */
+    int64_t total; /* of all that ever arrived */
 };
 
 void path_meter_init(struct path_meter *p);
