@@ -9,7 +9,7 @@
 # Programs that work in real time or with programs of others (namespace tests, interop/, io/) get a
 # second try on a host that may be busy with other things; what failed at first is shown. Failures
 # are shown in full, skipped tests with their reason. REQUIRE_NS=1: a skipped namespace
-# test is a failure, unless this kernel has no netem and REQUIRE_NETEM is not 1. VERBOSE=1: shows what
+# test is a failure, unless this kernel lacks netem or an AQM and REQUIRE_NETEM is not 1. VERBOSE=1: shows what
 # passed tests said, too. JUNIT=FILE: the same as JUnit XML, a suite for every program.
 set -euo pipefail
 export LC_ALL=C
@@ -37,7 +37,7 @@ skip_reasons() {
 
 # How many skipped tests may be skipped although namespace tests must run.
 excused() {
-    [ -n "$REQUIRE_NETEM" ] || skip_reasons "$1" | awk '/refuses netem: it has no such|not installed: / { n++ } END { print n + 0 }'
+    [ -n "$REQUIRE_NETEM" ] || skip_reasons "$1" | awk '/refuses (netem|codel|fq_codel|pie): it has no such|not installed: / { n++ } END { print n + 0 }'
 }
 
 # suite OUTPUT NAME MS WHY: a program's tests as a JUnit suite. WHY, if not empty, is what was wrong

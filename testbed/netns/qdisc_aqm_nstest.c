@@ -182,6 +182,19 @@ static void put_in_wait(struct aqm_world *w, struct aqm_world_trial *t)
     }
 }
 
+/* What was sent comes to the bottleneck a little later: looked for a second at most. */
+static struct chain_link when_all_are_in(struct aqm_world *w)
+{
+    struct chain_link l = aqm_world_counters(w);
+
+    for (int i = 0; i < 200 && l.in_packets < WAITING; i++) {
+        poll(NULL, 0, 5);
+        l = aqm_world_counters(w);
+    }
+    assert_int_equal(l.in_packets, WAITING);
+    return l;
+}
+
 /* A step of the rate finds the queue as it was, also above a smaller limit of tbf's, and leaves it
  * so: no packet vanishes. */
 static void keeps_its_queue(enum aqm_kind kind)
@@ -197,7 +210,7 @@ static void keeps_its_queue(enum aqm_kind kind)
 
     aqm_world_open(&w, &cfg, SLOW);
     put_in_wait(&w, &t);
-    before = aqm_world_counters(&w);
+    before = when_all_are_in(&w);
     assert_true(before.backlog_packets > WAITING / 2);
     assert_int_equal(chain_reshape(w.chain, TOPOLOGY_FORWARD, &slow, &w.m), 0);
     after = aqm_world_counters(&w);

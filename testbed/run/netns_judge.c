@@ -123,7 +123,7 @@ static void judge_wire_counts(struct netns_run *r, size_t i)
 static void judge_lateness(struct netns_run *r, size_t segment)
 {
     const struct wire_report *w = &r->wire_reports[segment];
-    char which[24] = "";
+    char which[40] = "";
 
     if (segment) {
         snprintf(which, sizeof which, "of bottleneck %zu: ", segment + 1);
