@@ -69,7 +69,7 @@
 #define COMPETITION_OVER 2.0 /* below: nobody is there */
 #define LEAST 1.25           /* times the minimum */
 #define COMPETITION_FALL 0.4
-#define COMPETITION_DECREASE 0.65
+#define COMPETITION_DECREASE 0.55
 #define COMPETITION_START 1.5 /* of what is sent */
 #define COMPETITION_MEMORY (15 * NS_PER_S)
 /* CUBIC (RFC 9438 section 4.1): packets per s^3 */
