@@ -14,7 +14,7 @@
 #include <stdio.h>
 
 /* Cells beyond so many have none, unless all figures are asked for. */
-#define FLOW_FIGURES_CELLS_MAX 100
+#define FLOW_FIGURES_CELLS_MAX 200
 /* Beyond so many they are beside the page, not in it. */
 #define FLOW_FIGURES_INSIDE_MAX 12
 
