@@ -2,6 +2,7 @@
 #include "agents/record/record.h"
 
 #include <assert.h>
+#include <string.h>
 
 const struct record_schema record_schemas[RECORD_KINDS] = {
     [RECORD_FRAME_SENT] = {"frame_sent",
@@ -152,6 +153,18 @@ size_t record_columns(enum record_kind kind)
         n++;
     }
     return n;
+}
+
+size_t record_column(enum record_kind kind, const char *name)
+{
+    const char *const *columns = record_schemas[kind].columns;
+
+    for (size_t i = 0; i < RECORD_COLUMNS_MAX && columns[i]; i++) {
+        if (strcmp(columns[i], name) == 0) {
+            return i;
+        }
+    }
+    return RECORD_COLUMNS_MAX;
 }
 
 void record_put_values(const struct record_sink *sink, enum record_kind kind, const char *name,

@@ -71,5 +71,7 @@ void record_put_values(const struct record_sink *sink, enum record_kind kind, co
                        const int64_t *values, size_t n);
 
 size_t record_columns(enum record_kind kind);
+/* Which column has that name; RECORD_COLUMNS_MAX: none. */
+size_t record_column(enum record_kind kind, const char *name);
 
 #endif

@@ -17,6 +17,7 @@ static void every_kind_is_described(void **state)
 
         assert_true(s->name && *s->name && s->help && *s->help);
         assert_in_range(n, 1, RECORD_COLUMNS_MAX);
+        assert_int_equal(record_column((enum record_kind)k, "nothing"), RECORD_COLUMNS_MAX);
         for (int j = 0; j < k; j++) {
             assert_string_not_equal(s->name, record_schemas[j].name);
         }
@@ -27,6 +28,7 @@ static void every_kind_is_described(void **state)
             for (size_t j = 0; j < i; j++) {
                 assert_string_not_equal(s->columns[i], s->columns[j]);
             }
+            assert_int_equal(record_column((enum record_kind)k, s->columns[i]), i);
         }
     }
 }

@@ -79,35 +79,26 @@ static int parse_name(struct csv_row *c, char *out)
     return 0;
 }
 
-/* The sign of the digits up to the first other character; fails beyond 64 bits. */
+/* Any cell: nothing, or a number that 64 bits hold. */
 static int parse_int(struct csv_row *c, int64_t *out)
 {
     const char *p = c->pos, *digits;
-    const char *end = c->end;
     uint64_t v = 0;
-    int negative = p < end && *p == '-';
+    bool negative = p < c->end && *p == '-';
 
     p += negative;
-    digits = p;
-    while (p < end && (unsigned char)(*p - '0') < 10) {
-        v = v * 10 + (uint64_t)(*p++ - '0');
+    for (digits = p; p < c->end && (unsigned char)(*p - '0') < 10; p++) {
+        if (__builtin_mul_overflow(v, 10, &v) ||
+            __builtin_add_overflow(v, (uint64_t)(*p - '0'), &v)) {
+            return csv_row_refuse(c, "number too large");
+        }
     }
     if (p == digits) {
-        if (negative || (p < end && *p != ',' && *p != '\n')) {
+        if (negative || (p < c->end && *p != ',' && *p != '\n')) {
             return csv_row_refuse(c, "expected a whole number or nothing");
         }
         *out = RECORD_NONE;
         return 0;
-    }
-    /* longer ones, which are rare, are added up again with care */
-    if (p - digits > PLAIN_DIGITS) {
-        v = 0;
-        for (const char *q = digits; q < p; q++) {
-            if (__builtin_mul_overflow(v, 10, &v) ||
-                __builtin_add_overflow(v, (uint64_t)(*q - '0'), &v)) {
-                return csv_row_refuse(c, "number too large");
-            }
-        }
     }
     if (v > (uint64_t)INT64_MAX + (uint64_t)negative) {
         return csv_row_refuse(c, "number too large");

@@ -149,11 +149,8 @@ void rows_close(struct rows *r)
 
 size_t rows_column(enum record_kind kind, const char *column)
 {
-    for (size_t i = 0; i < RECORD_COLUMNS_MAX && record_schemas[kind].columns[i]; i++) {
-        if (strcmp(record_schemas[kind].columns[i], column) == 0) {
-            return i;
-        }
-    }
-    assert(false); /* not a column of the schema */
-    return 0;
+    size_t i = record_column(kind, column);
+
+    assert(i < RECORD_COLUMNS_MAX); /* it is a column of the schema */
+    return i;
 }

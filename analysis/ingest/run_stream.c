@@ -374,16 +374,6 @@ static int next_row(struct reading *r, size_t source)
     return 0;
 }
 
-static size_t named_column(enum record_kind kind)
-{
-    for (size_t i = 0; i < RECORD_COLUMNS_MAX && record_schemas[kind].columns[i]; i++) {
-        if (strcmp(record_schemas[kind].columns[i], "packet") == 0) {
-            return i;
-        }
-    }
-    return RECORD_COLUMNS_MAX;
-}
-
 static int open_records(struct reading *r, size_t i)
 {
     const struct run_info *info = &r->d->info;
@@ -400,7 +390,7 @@ static int open_records(struct reading *r, size_t i)
         (info->has_media || !sources[i].needs_media)) {
         return fault_set(r->f, ERR_MALFORMED, "%s: missing, but the run says it is valid", path);
     }
-    r->packet_column[i] = named_column(sources[i].kind);
+    r->packet_column[i] = record_column(sources[i].kind, "packet");
     rc = next_row(r, i);
     r->named |=
         i > PACKETS_RECEIVED && !r->order[i].ended && r->packet_column[i] < RECORD_COLUMNS_MAX;

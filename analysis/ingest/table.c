@@ -118,14 +118,12 @@ void table_fini(struct table *t)
 
 const int64_t *table_column(const struct table *t, const char *column)
 {
+    size_t i;
+
     if (t->rows == 0) {
         return NULL;
     }
-    for (size_t i = 0; i < t->columns; i++) {
-        if (strcmp(t->schema->columns[i], column) == 0) {
-            return &t->values[i * t->rows];
-        }
-    }
-    assert(false); /* not a column of the schema */
-    return NULL;
+    i = record_column((enum record_kind)(t->schema - record_schemas), column);
+    assert(i < RECORD_COLUMNS_MAX); /* it is a column of the schema */
+    return &t->values[i * t->rows];
 }
