@@ -3,13 +3,11 @@
 
 #include "agents/base/err.h"
 #include "analysis/ingest/rows.h"
+#include "analysis/metrics/csv_file.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#define PATH_BYTES 4096
 
 enum mean { TARGET, DELAY_BASED, ACKED, THRESHOLD, MEANS };
 
@@ -71,14 +69,6 @@ void control_series_row(struct control_series *c, const struct run_row *row)
     add_signal(bin, v[c->trend]);
 }
 
-static void put(FILE *f, int decimals, double v)
-{
-    fputc(',', f);
-    if (isfinite(v)) {
-        fprintf(f, "%.*f", decimals, v);
-    }
-}
-
 static double mean_of(const struct control_bin *b, enum mean m)
 {
     return b->count[m] ? b->sum[m] / (double)b->count[m] : NAN;
@@ -89,11 +79,11 @@ static void put_bins(FILE *f, const struct control_bin *b, size_t n, double unit
     fputs("t_s,target_bps,delay_based_bps,acked_bps,signal,threshold\n", f);
     for (size_t i = 0; i < n; i++) {
         fprintf(f, "%.2f", ((double)i + 0.5) * ns_to_s(CONTROL_SERIES_BIN));
-        put(f, 0, mean_of(&b[i], TARGET));
-        put(f, 0, mean_of(&b[i], DELAY_BASED));
-        put(f, 0, mean_of(&b[i], ACKED));
-        put(f, 4, b[i].signals ? b[i].signal / unit : NAN);
-        put(f, 4, mean_of(&b[i], THRESHOLD) / unit);
+        csv_file_put(f, 0, mean_of(&b[i], TARGET));
+        csv_file_put(f, 0, mean_of(&b[i], DELAY_BASED));
+        csv_file_put(f, 0, mean_of(&b[i], ACKED));
+        csv_file_put(f, 4, b[i].signals ? b[i].signal / unit : NAN);
+        csv_file_put(f, 4, mean_of(&b[i], THRESHOLD) / unit);
         fputc('\n', f);
     }
 }
@@ -101,22 +91,15 @@ static void put_bins(FILE *f, const struct control_bin *b, size_t n, double unit
 /* Without a threshold, or without a signal, there is nothing to show. */
 int control_series_write(const struct control_series *c, const char *dir)
 {
-    char path[PATH_BYTES];
-    int failed;
     FILE *f;
 
     if (!isfinite(c->unit) || !c->any) {
         return 0;
     }
-    if (snprintf(path, sizeof path, "%s/series.control.csv", dir) >= (int)sizeof path) {
-        errno = ENAMETOOLONG;
-        return ERR_OS;
-    }
-    f = fopen(path, "we");
+    f = csv_file_create(dir, "series.control.csv");
     if (!f) {
         return ERR_OS;
     }
     put_bins(f, c->bins, c->count, c->unit);
-    failed = ferror(f);
-    return fclose(f) || failed ? ERR_OS : 0;
+    return csv_file_finish(f);
 }

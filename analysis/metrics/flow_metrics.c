@@ -3,15 +3,14 @@
 
 #include "agents/base/err.h"
 #include "analysis/metrics/convergence.h"
+#include "analysis/metrics/csv_file.h"
 #include "analysis/metrics/flow_fairness.h"
 #include "analysis/metrics/steps.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#define PATH_BYTES 4096
 #define NAME_BYTES 96
 
 /* ---- of each flow ---- */
@@ -208,40 +207,25 @@ void flow_metrics_put(const struct flow_set *set, struct metric_set *out)
 
 /* ---- what is drawn ---- */
 
-static void put_number(FILE *f, int decimals, double v)
-{
-    fputc(',', f);
-    if (isfinite(v)) {
-        fprintf(f, "%.*f", decimals, v);
-    }
-}
-
 static void put_row(FILE *out, const struct path_flow *f, size_t bin)
 {
     const struct flow_bin *b = &f->series.bins[bin];
     double scale = 8 / ns_to_s(FLOW_SERIES_BIN);
 
     fprintf(out, "%.1f,%s", ((double)bin + 0.5) * ns_to_s(FLOW_SERIES_BIN), f->name);
-    put_number(out, 0, b->sent_bytes * scale);
-    put_number(out, 0, b->received_bytes * scale);
-    put_number(out, 0, b->goodput_bytes * scale);
-    put_number(out, 6, b->sent_packets ? (double)b->lost_packets / b->sent_packets : NAN);
-    put_number(out, 3, b->delayed ? b->delay_sum_ms / b->delayed : NAN);
-    put_number(out, 0, f->fair_bps[bin] > 0 ? f->fair_bps[bin] : NAN);
+    csv_file_put(out, 0, b->sent_bytes * scale);
+    csv_file_put(out, 0, b->received_bytes * scale);
+    csv_file_put(out, 0, b->goodput_bytes * scale);
+    csv_file_put(out, 6, b->sent_packets ? (double)b->lost_packets / b->sent_packets : NAN);
+    csv_file_put(out, 3, b->delayed ? b->delay_sum_ms / b->delayed : NAN);
+    csv_file_put(out, 0, f->fair_bps[bin] > 0 ? f->fair_bps[bin] : NAN);
     fputc('\n', out);
 }
 
 int flow_metrics_write(const struct flow_set *set, const char *dir)
 {
-    char path[PATH_BYTES];
-    int failed;
-    FILE *f;
+    FILE *f = csv_file_create(dir, "series.flows.csv");
 
-    if (snprintf(path, sizeof path, "%s/series.flows.csv", dir) >= (int)sizeof path) {
-        errno = ENAMETOOLONG;
-        return ERR_OS;
-    }
-    f = fopen(path, "we");
     if (!f) {
         return ERR_OS;
     }
@@ -251,8 +235,7 @@ int flow_metrics_write(const struct flow_set *set, const char *dir)
             put_row(f, &set->flows[i], bin);
         }
     }
-    failed = ferror(f);
-    return fclose(f) || failed ? ERR_OS : 0;
+    return csv_file_finish(f);
 }
 
 static json_t *capacity_of(const struct flow_set *set, bool backward)

@@ -2,15 +2,13 @@
 #include "analysis/metrics/play.h"
 
 #include "agents/base/err.h"
+#include "analysis/metrics/csv_file.h"
 
-#include <errno.h>
 #include <gsl/gsl_sort.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#define PATH_BYTES 4096
 
 /* Values of the column outcome (agents/record/record.c). */
 enum { OUTCOME_FAILED = 2, OUTCOME_CUT = 3 };
@@ -302,15 +300,8 @@ int play_write_series(const char *dir, const struct run_data *d)
     const struct table *t = &d->tables[RUN_RECEIVER][RECORD_BUFFER];
     const int64_t *time = table_column(t, "time_ns"), *player = table_column(t, "player");
     const int64_t *play = table_column(t, "play"), *ready = table_column(t, "ready_ns");
-    char path[PATH_BYTES];
-    int failed;
-    FILE *f;
+    FILE *f = csv_file_create(dir, "series.buffer.csv");
 
-    if (snprintf(path, sizeof path, "%s/series.buffer.csv", dir) >= (int)sizeof path) {
-        errno = ENAMETOOLONG;
-        return ERR_OS;
-    }
-    f = fopen(path, "we");
     if (!f) {
         return ERR_OS;
     }
@@ -319,6 +310,5 @@ int play_write_series(const char *dir, const struct run_data *d)
         fprintf(f, "%.3f,%" PRId64 ",%" PRId64 ",%.3f\n", ns_to_s(time[i]), player[i], play[i],
                 ns_to_s(ready[i]));
     }
-    failed = ferror(f);
-    return fclose(f) || failed ? ERR_OS : 0;
+    return csv_file_finish(f);
 }

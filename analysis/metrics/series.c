@@ -3,53 +3,16 @@
 
 #include "agents/base/err.h"
 #include "analysis/ingest/rows.h"
+#include "analysis/metrics/csv_file.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#define PATH_BYTES 4096
 #define CDF_STEPS 200     /* of 0.5 % each ... */
 #define CDF_TAIL_STEPS 10 /* ... the last one in steps of 0.05 % */
 #define DELAYS_PLOTTED 4
 #define CDFS_PLOTTED 3
-
-static FILE *create(const char *dir, const char *name)
-{
-    char path[PATH_BYTES];
-
-    if (snprintf(path, sizeof path, "%s/series.%s.csv", dir, name) >= (int)sizeof path) {
-        errno = ENAMETOOLONG;
-        return NULL;
-    }
-    return fopen(path, "we");
-}
-
-static int finish(FILE *f)
-{
-    int failed = ferror(f);
-
-    return fclose(f) || failed ? ERR_OS : 0;
-}
-
-static void put_ms(FILE *f, double v)
-{
-    if (isfinite(v)) {
-        fprintf(f, ",%.3f", v);
-    } else {
-        fputc(',', f);
-    }
-}
-
-static void put_bps(FILE *f, double v)
-{
-    if (isfinite(v)) {
-        fprintf(f, ",%.0f", v);
-    } else {
-        fputc(',', f);
-    }
-}
 
 /* ---- rates ---- */
 
@@ -113,7 +76,7 @@ void series_row(struct series *s, const struct run_row *row)
 static int write_rates(struct series *s, const char *dir)
 {
     double scale = 8 / ns_to_s(SERIES_RATE_BIN);
-    FILE *f = create(dir, "rate");
+    FILE *f = csv_file_create(dir, "series.rate.csv");
 
     if (!f) {
         return ERR_OS;
@@ -124,13 +87,13 @@ static int write_rates(struct series *s, const char *dir)
         const struct series_rate_bin *b = &s->bins[i];
 
         fprintf(f, "%.2f", ((double)i + 0.5) * ns_to_s(SERIES_RATE_BIN));
-        put_bps(f, b->bytes.media * scale);
-        put_bps(f, b->bytes.data * scale);
-        put_bps(f, b->bytes.other * scale);
-        put_bps(f, b->target_ns > 0 ? b->target_sum / b->target_ns : NAN);
+        csv_file_put(f, 0, b->bytes.media * scale);
+        csv_file_put(f, 0, b->bytes.data * scale);
+        csv_file_put(f, 0, b->bytes.other * scale);
+        csv_file_put(f, 0, b->target_ns > 0 ? b->target_sum / b->target_ns : NAN);
         fputc('\n', f);
     }
-    return finish(f);
+    return csv_file_finish(f);
 }
 
 /* ---- delays ---- */
@@ -139,7 +102,7 @@ static int write_delays(const char *dir, const struct delays *l)
 {
     const struct bin_quantiles *bins[DELAYS_PLOTTED] = {&l->owd_bins, &l->app_owd_bins,
                                                         &l->sender_queue_bins, &l->queue_bins};
-    FILE *f = create(dir, "delay");
+    FILE *f = csv_file_create(dir, "series.delay.csv");
 
     if (!f) {
         return ERR_OS;
@@ -151,13 +114,13 @@ static int write_delays(const char *dir, const struct delays *l)
     for (size_t bin = 0; bin < l->owd_bins.count; bin++) {
         fprintf(f, "%.2f", ((double)bin + 0.5) * ns_to_s(DELAYS_BIN));
         for (int i = 0; i < DELAYS_PLOTTED; i++) {
-            put_ms(f, bins[i]->rows[bin].p50);
-            put_ms(f, bins[i]->rows[bin].p95);
-            put_ms(f, bins[i]->rows[bin].max);
+            csv_file_put(f, 3, bins[i]->rows[bin].p50);
+            csv_file_put(f, 3, bins[i]->rows[bin].p95);
+            csv_file_put(f, 3, bins[i]->rows[bin].max);
         }
         fputc('\n', f);
     }
-    return finish(f);
+    return csv_file_finish(f);
 }
 
 /* ---- cumulative distributions ---- */
@@ -167,7 +130,7 @@ static void write_cdf_row(FILE *f, double fraction, struct dist_view views[CDFS_
     fprintf(f, "%.4f", fraction);
     for (int i = 0; i < CDFS_PLOTTED; i++) {
         for (int k = 0; k < WINDOWS; k++) {
-            put_ms(f, dist_view_quantile(&views[i][k], fraction));
+            csv_file_put(f, 3, dist_view_quantile(&views[i][k], fraction));
         }
     }
     fputc('\n', f);
@@ -190,7 +153,7 @@ static int write_cdfs(const char *dir, const struct delays *l, const struct dist
                                 at->end);
         }
     }
-    if (!rc && !(f = create(dir, "cdf"))) {
+    if (!rc && !(f = csv_file_create(dir, "series.cdf.csv"))) {
         rc = ERR_OS;
     }
     if (rc) {
@@ -207,7 +170,7 @@ static int write_cdfs(const char *dir, const struct delays *l, const struct dist
     for (int i = 0; i <= CDF_TAIL_STEPS; i++) {
         write_cdf_row(f, 1 - (double)(CDF_TAIL_STEPS - i) / (CDF_STEPS * CDF_TAIL_STEPS), views);
     }
-    rc = finish(f);
+    rc = csv_file_finish(f);
 out:
     for (int i = 0; i < CDFS_PLOTTED * WINDOWS; i++) {
         dist_view_fini(&views[i / WINDOWS][i % WINDOWS]);

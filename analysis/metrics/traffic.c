@@ -3,16 +3,15 @@
 
 #include "agents/base/err.h"
 #include "analysis/ingest/ip_packet.h"
+#include "analysis/metrics/csv_file.h"
 #include "analysis/metrics/order.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define PATH_BYTES 4096
 #define JITTER_GAIN 16.0 /* RFC 3550 A.8 */
 /* Of video. Audio has others, and no capture says which: jitter of a flow whose clock is another is
  * off by the difference of the two, and its row says what was assumed. */
@@ -249,14 +248,6 @@ void traffic_put(const struct traffic *t, const struct windows *w, struct metric
 
 /* ---- traffic.csv ---- */
 
-static void put(FILE *f, int decimals, double v)
-{
-    fputc(',', f);
-    if (isfinite(v)) {
-        fprintf(f, "%.*f", decimals, v);
-    }
-}
-
 static const char *protocol_name(const struct flow *f, char text[8])
 {
     snprintf(text, 8, "%d", f->protocol);
@@ -278,20 +269,20 @@ static int put_row(FILE *out, const struct traffic_flow *t, const struct flow *f
             protocol_name(f, protocol), f->rest ? "" : addr_print(&f->from, from),
             f->rest ? "" : addr_print(&f->to, to), t->sent, t->arrived, t->reordered,
             (unsigned long long)t->ip_bytes);
-    put(out, 6, t->first == NS_NEVER ? NAN : ns_to_s(t->first));
-    put(out, 6, t->last == NS_NEVER ? NAN : ns_to_s(t->last));
-    put(out, 0, per_second(t, t->ip_bytes));
-    put(out, 0, per_second(t, t->goodput_bytes));
-    put(out, 3, dist_view_mean(&v));
-    put(out, 3, dist_view_quantile(&v, 0.5));
-    put(out, 3, dist_view_quantile(&v, 0.95));
-    put(out, 3, dist_view_quantile(&v, 0.99));
-    put(out, 3, dist_view_max(&v));
+    csv_file_put(out, 6, t->first == NS_NEVER ? NAN : ns_to_s(t->first));
+    csv_file_put(out, 6, t->last == NS_NEVER ? NAN : ns_to_s(t->last));
+    csv_file_put(out, 0, per_second(t, t->ip_bytes));
+    csv_file_put(out, 0, per_second(t, t->goodput_bytes));
+    csv_file_put(out, 3, dist_view_mean(&v));
+    csv_file_put(out, 3, dist_view_quantile(&v, 0.5));
+    csv_file_put(out, 3, dist_view_quantile(&v, 0.95));
+    csv_file_put(out, 3, dist_view_quantile(&v, 0.99));
+    csv_file_put(out, 3, dist_view_max(&v));
     dist_view_fini(&v);
     if (dist_view_init(&v, &t->jitter, INT64_MIN, INT64_MAX)) {
         return ERR_NOMEM;
     }
-    put(out, 3, dist_view_mean(&v));
+    csv_file_put(out, 3, dist_view_mean(&v));
     dist_view_fini(&v);
     fputc('\n', out);
     return 0;
@@ -316,18 +307,13 @@ static int put_rows(FILE *out, const struct traffic *t, const struct flows *fl)
 
 int traffic_write(const struct traffic *t, const struct run_data *d, const char *dir)
 {
-    char path[PATH_BYTES];
-    int rc = 0, failed;
+    int rc, failed;
     FILE *f;
 
     if (t->count == 0) {
         return 0;
     }
-    if (snprintf(path, sizeof path, "%s/traffic.csv", dir) >= (int)sizeof path) {
-        errno = ENAMETOOLONG;
-        return ERR_OS;
-    }
-    f = fopen(path, "we");
+    f = csv_file_create(dir, "traffic.csv");
     if (!f) {
         return ERR_OS;
     }
@@ -336,9 +322,6 @@ int traffic_write(const struct traffic *t, const struct run_data *d, const char 
           "owd_p50_ms,owd_p95_ms,owd_p99_ms,owd_max_ms,jitter_mean_ms\n",
           f);
     rc = put_rows(f, t, &d->flows);
-    failed = ferror(f);
-    if (fclose(f) || failed) {
-        rc = rc ? rc : ERR_OS;
-    }
-    return rc;
+    failed = csv_file_finish(f);
+    return rc ? rc : failed;
 }
