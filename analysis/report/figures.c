@@ -64,26 +64,23 @@ void figures_path(char *out, size_t len, const struct plan_results *p, enum figu
     }
 }
 
-/* Whether the run that a cell shows has samples of a metric, and the series to plot them from: a
- * plot without a single point would end gnuplot. */
-static bool shows(const struct plan_results *p, size_t cell, const char *metric)
-{
-    const struct plan_result_run *r = &p->runs[p->cells[cell].shown];
-    char path[PATH_BYTES];
-    int len = snprintf(path, sizeof path, "%s/%s/series.cdf.csv", p->dir, r->name);
-
-    return json_object_get(json_object_get(json_object_get(r->doc, "metrics"), metric), "whole") &&
-           len < (int)sizeof path && access(path, R_OK) == 0;
-}
-
-/* Whether the rate control of that run left a record of what it saw. */
-static bool shows_control(const struct plan_results *p, size_t cell)
+/* Whether the run that a cell shows has a series to plot from. */
+static bool has_series(const struct plan_results *p, size_t cell, const char *series)
 {
     char path[PATH_BYTES];
-    int len = snprintf(path, sizeof path, "%s/%s/series.control.csv", p->dir,
-                       p->runs[p->cells[cell].shown].name);
+    int len = snprintf(path, sizeof path, "%s/%s/series.%s.csv", p->dir,
+                       p->runs[p->cells[cell].shown].name, series);
 
     return len < (int)sizeof path && access(path, R_OK) == 0;
+}
+
+/* Whether that run has samples of a metric, and series: a plot without a single point would end
+ * gnuplot. */
+static bool shows(const struct plan_results *p, size_t cell, const char *metric)
+{
+    json_t *metrics = json_object_get(p->runs[p->cells[cell].shown].doc, "metrics");
+
+    return json_object_get(json_object_get(metrics, metric), "whole") && has_series(p, cell, "cdf");
 }
 
 static bool any_cell_has(const struct plan_results *p, const json_t *summary, const char *metric,
@@ -204,7 +201,8 @@ bool figures_wanted(const struct plan_results *p, const json_t *summary, enum fi
     case FIGURE_CDF:
         return shows(p, number, "media_owd_ms_mean") || shows(p, number, "traffic_owd_ms_mean");
     case FIGURE_SENDER_QUEUE: return shows(p, number, "media_owd_ms_mean");
-    case FIGURE_CONTROL: return shows(p, number, "media_owd_ms_mean") && shows_control(p, number);
+    case FIGURE_CONTROL:
+        return shows(p, number, "media_owd_ms_mean") && has_series(p, number, "control");
     case FIGURE_RECOVERY:
         return json_array_size(
                    json_object_get(p->runs[p->cells[number].shown].doc, "media_after_bps")) > 1;

@@ -37,14 +37,21 @@ static char *unquoted(char *s)
     return s;
 }
 
-static void put_question(FILE *f, const struct plan_results *p)
+/* The scenario of the first run; NULL: it is not there. */
+static FILE *open_scenario(const struct plan_results *p)
 {
-    char path[PATH_BYTES], *line = NULL;
-    size_t room = 0;
-    FILE *in;
+    char path[PATH_BYTES];
 
     snprintf(path, sizeof path, "%s/%s/scenario.yaml", p->dir, p->runs[0].name);
-    in = fopen(path, "re");
+    return fopen(path, "re");
+}
+
+static void put_question(FILE *f, const struct plan_results *p)
+{
+    FILE *in = open_scenario(p);
+    char *line = NULL;
+    size_t room = 0;
+
     while (in && getline(&line, &room, in) > 0) {
         char *text = line + strlen(DESCRIPTION);
 
@@ -202,12 +209,10 @@ static void put_rate_control(FILE *f, const struct plan_results *p)
 /* All keys of a run, for those who want to know exactly. */
 static void put_scenario(FILE *f, const struct plan_results *p)
 {
-    char path[PATH_BYTES], *line = NULL;
+    FILE *in = open_scenario(p);
+    char *line = NULL;
     size_t room = 0;
-    FILE *in;
 
-    snprintf(path, sizeof path, "%s/%s/scenario.yaml", p->dir, p->runs[0].name);
-    in = fopen(path, "re");
     if (!in) {
         return;
     }
