@@ -202,6 +202,12 @@ static double target_of(const struct muxbed *m, ns_t at)
 
 /* ---- alone on the path ---- */
 
+/* What comes back until then was sent before. */
+static void settle(struct muxbed *m, ns_t now)
+{
+    m->settling = ns_add(now, window_of(m) + m->rtt);
+}
+
 static void drain(struct muxbed *m, ns_t now)
 {
     bool dry = m->sample.queue < DRAINED;
@@ -215,7 +221,7 @@ static void drain(struct muxbed *m, ns_t now)
     } else if (dry || now - m->drain_since > DRAIN_TIME_MAX) {
         m->drain_since = NS_NEVER;
         m->drained = now;
-        m->settling = ns_add(now, window_of(m) + m->rtt);
+        settle(m, now);
         set_target(m, m->capacity);
     }
 }
@@ -339,7 +345,7 @@ static void hurry(struct muxbed *m, ns_t dt, bool gone, ns_t now)
     if (gone && m->hurried) {
         m->hurried = false;
         set_target(m, fmax(m->target, m->level));
-        m->settling = ns_add(now, window_of(m) + m->rtt);
+        settle(m, now);
     }
 }
 
@@ -403,12 +409,17 @@ static double packets_of(const struct muxbed *m, double rate)
     return rate * ns_to_s(m->rtt) / (8 * PACKET_BYTES);
 }
 
-static void end_competing(struct muxbed *m, ns_t now)
+static void forget_crowd(struct muxbed *m)
 {
-    m->mode = MODE_DELAY;
     m->crowded = 0;
     m->crowded_target = 0;
     m->yielded = false;
+}
+
+static void end_competing(struct muxbed *m, ns_t now)
+{
+    m->mode = MODE_DELAY;
+    forget_crowd(m);
     m->over = m->hurried = false; /* what had come meanwhile is no level */
     m->urgency = 1;
     m->competed = now;
@@ -454,9 +465,7 @@ static void look_for_competition(struct muxbed *m, ns_t dt, ns_t now)
     double high = is_least(m) ? COMPETITION_QUEUE_LEAST : COMPETITION_QUEUE;
 
     if (queue < fmin(COMPETITION_OVER * wanted, COMPETITION_QUEUE_MAX)) {
-        m->crowded = 0;
-        m->crowded_target = 0;
-        m->yielded = false;
+        forget_crowd(m);
     } else if (queue > high * wanted && m->crowded_target <= 0) {
         m->crowded_target = m->target;
     }
