@@ -32,24 +32,6 @@
 static const struct shape_path usual = {
     .rate = 5000000, .delay = 10 * NS_PER_MS, .queue_bytes = 187500};
 
-static struct message m;
-static bool missing; /* this host grants no namespaces; then m says why */
-
-static int acquire(void **state)
-{
-    (void)state;
-    missing = netns_acquire(&m) != 0;
-    return 0;
-}
-
-static void need_namespaces(void)
-{
-    if (missing) {
-        print_message("no namespaces here: %s\n", m.text);
-        skip();
-    }
-}
-
 /* Shapers only: what the kernel's netem would add is left out, so that any kernel will do. */
 static struct chain *shaped_chain(const struct shape_path *path)
 {

@@ -29,24 +29,6 @@ static const struct shape_path line[TOPOLOGY_SEGMENTS_MAX] = {
     {.rate = 4000000, .delay = 40 * NS_PER_MS, .queue_bytes = 15500},
 };
 
-static struct message m;
-static bool missing; /* this host grants no namespaces; then m says why */
-
-static int acquire(void **state)
-{
-    (void)state;
-    missing = netns_acquire(&m) != 0;
-    return 0;
-}
-
-static void need_namespaces(void)
-{
-    if (missing) {
-        print_message("no namespaces here: %s\n", m.text);
-        skip();
-    }
-}
-
 static struct chain *up(size_t count)
 {
     struct topology t;

@@ -7,6 +7,7 @@
 #include "agents/base/err.h"
 #include "testbed/netns/netns.h"
 #include "testbed/netns/qdisc.h"
+#include "testbed/netns/scratch_test.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -50,32 +51,12 @@ static ns_t wall(void)
 
 /* ---- what is set is what reads back ---- */
 
-static int open_netlink(void *arg)
+static struct scratch need_scratch(void)
 {
-    struct nl_sock **sk = arg;
+    struct scratch s = scratch_open();
 
-    *sk = nl_socket_alloc();
-    return !*sk || nl_connect(*sk, NETLINK_ROUTE) ? ERR_OS : 0;
-}
-
-struct scratch {
-    int ns;
-    struct nl_sock *nl;
-};
-
-static struct scratch scratch_open(void)
-{
-    struct scratch s = {.nl = NULL};
-
-    s.ns = netns_new(open_netlink, &s.nl);
     assert_true(s.ns >= 0);
     return s;
-}
-
-static void scratch_close(struct scratch *s)
-{
-    nl_socket_free(s->nl);
-    close(s->ns);
 }
 
 static int acquire(void **state)
@@ -87,7 +68,7 @@ static int acquire(void **state)
         snprintf(missing, sizeof missing, "no namespaces here: %.200s", m.text);
         return 0;
     }
-    struct scratch s = scratch_open();
+    struct scratch s = need_scratch();
     if (qdisc_set_netem(s.nl, LO, &plain, &m)) {
         snprintf(missing, sizeof missing, "%s", m.text);
     }
@@ -130,7 +111,7 @@ static void test_reads_back(void **state)
     (void)state;
     need_netem();
     for (size_t i = 0; i < sizeof wants / sizeof wants[0]; i++) {
-        struct scratch s = scratch_open();
+        struct scratch s = need_scratch();
 
         set(&s, &wants[i]);
         set(&s, &wants[i]); /* and once more in place */
@@ -147,7 +128,7 @@ static void test_changes_in_place(void **state)
 
     (void)state;
     need_netem();
-    s = scratch_open();
+    s = need_scratch();
     set(&s, &bursts);
     set(&s, &plain);
     scratch_close(&s);
@@ -161,7 +142,7 @@ static void test_a_difference_is_an_error(void **state)
 
     (void)state;
     need_netem();
-    s = scratch_open();
+    s = need_scratch();
     assert_int_equal(qdisc_set_netem(s.nl, LO, &want, &m), ERR_OS);
     assert_string_equal(m.text, "netem jitter (ns) read back as 2147483647 instead of 3000000000");
     scratch_close(&s);
@@ -188,7 +169,7 @@ static void test_nothing_lies_below(void **state)
 
     (void)state;
     need_netem();
-    s = scratch_open();
+    s = need_scratch();
     set(&s, &want);
     add_child(&s);
     assert_int_equal(qdisc_set_netem(s.nl, LO, &want, &m), ERR_OS);

@@ -4,7 +4,8 @@
  * busy host is. Skipped where the kernel has none of them. */
 #include "testbed/netns/qdisc.h"
 
-#include <netlink/netlink.h>
+#include "testbed/netns/scratch_test.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,25 +25,15 @@ static const struct shape_tbf tbf = {
     .rate_bytes_per_s = 625000, .burst_bytes = 2014, .limit_bytes = 125000};
 static struct message m;
 
-static int open_netlink(void *arg)
-{
-    struct nl_sock **sk = arg;
-
-    *sk = nl_socket_alloc();
-    return !*sk || nl_connect(*sk, NETLINK_ROUTE) ? ERR_OS : 0;
-}
-
-struct scratch {
-    int ns;
-    struct nl_sock *nl;
-};
-
 /* An interface whose tbf has the discipline below it; skips where the kernel has not. */
-static struct scratch scratch_open(const struct shape_aqm *aqm)
+static struct scratch open_with(const struct shape_aqm *aqm)
 {
     struct scratch s = {.ns = -1};
 
-    if (netns_acquire(&m) || (s.ns = netns_new(open_netlink, &s.nl)) < 0) {
+    if (!netns_acquire(&m)) {
+        s = scratch_open();
+    }
+    if (s.ns < 0) {
         print_message("no namespaces here: %s\n", m.text);
         skip();
     }
@@ -51,12 +42,6 @@ static struct scratch scratch_open(const struct shape_aqm *aqm)
         skip();
     }
     return s;
-}
-
-static void scratch_close(struct scratch *s)
-{
-    nl_socket_free(s->nl);
-    close(s->ns);
 }
 
 static void must(int rc)
@@ -82,7 +67,7 @@ static void test_reads_back(void **state)
     (void)state;
     for (int i = 0; i < KINDS; i++) {
         struct shape_aqm a = told(kinds[i]);
-        struct scratch s = scratch_open(&a);
+        struct scratch s = open_with(&a);
 
         must(qdisc_set_tbf(s.nl, LO, &tbf, &a, &m)); /* and once more in place */
         a.ecn = true;
@@ -110,7 +95,7 @@ static void test_what_others_change_is_seen(void **state)
     struct scratch s;
 
     (void)state;
-    s = scratch_open(&codel);
+    s = open_with(&codel);
     assert_int_equal(qdisc_check_tbf(s.nl, LO, &tbf, &codel, &m), 0);
     differs(&s, &fq, "fq_codel is gone from below tbf");
     differs(&s, NULL, "codel below tbf, where no queue was");
@@ -120,12 +105,12 @@ static void test_what_others_change_is_seen(void **state)
     other.ecn = true;
     differs(&s, &other, "codel ECN");
     scratch_close(&s);
-    s = scratch_open(&fq);
+    s = open_with(&fq);
     other = fq;
     other.limit_packets++;
     differs(&s, &other, "fq_codel limit (packets)");
     scratch_close(&s);
-    s = scratch_open(&pie);
+    s = open_with(&pie);
     other = pie;
     other.interval_us = 500000;
     differs(&s, &other, "pie update (us)");

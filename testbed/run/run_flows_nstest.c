@@ -24,7 +24,6 @@
 #define RATE_BPS 6000000.0
 #define MEASURED_FROM_S 4 /* of the captures: TCP has filled the queue by then */
 #define MEASURED_TO_S 9
-#define SENDER_HOST "10.77.1.1"
 #define RECEIVER_HOST "10.77.3.2"
 #define CONNECTIONS_MAX 8
 
