@@ -95,6 +95,9 @@ expect fail purity "a source without an object"
 printf 'int lonely(void)\n{\n    return pure();\n}\n' >>agents/cc/pure.c
 compile
 expect fail symbols "a function that nobody else uses"
+compile
+printf 'int x;\n' >agents/cc/other.c
+expect fail symbols "a source without an object"
 printf 'static int lonely(void)\n{\n    return pure();\n}\nint (*const way)(void) = lonely;\n' >>agents/cc/pure.c
 printf 'extern int (*const way)(void);\n' >agents/quic/other.h
 compile

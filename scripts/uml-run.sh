@@ -178,7 +178,7 @@ expects_alarms() {
 # nothing asleep for long. The kernel is the grandchild of what we start, below unshare and timeout.
 remind() {
     local never kernel=
-    exec {never}<> <(:)
+    exec {never}<> <(:) # a wait without a process: reading what never comes
     while [ -e "/proc/$1" ] && { [ -z "$kernel" ] || ! expects_alarms "$kernel"; }; do
         read -rt 0.1 -u "$never" || true
         kernel=$(child "$1")
