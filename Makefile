@@ -215,8 +215,9 @@ deps: $(DEPS)
 tests: $(TESTS) $(NSTESTS) $(PEERS)
 	@:
 
-# Objects for lint's purity check; also what an editor's "build" wants: everything, nothing run.
-programs: all tests $(BENCHES)
+# Objects for lint's look into them, also of what goes into a library of its own; besides what an
+# editor's "build" wants: everything, nothing run.
+programs: all tests $(BENCHES) $(LOAD_SRC:%.c=$(O)/%.o)
 	@:
 
 test: packages
