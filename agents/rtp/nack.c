@@ -17,7 +17,6 @@ struct nack {
     struct rtp_unwrap unwrap;
     bool started, key_frame;
     int64_t newest;
-    ns_t rtt;
     ns_t found; /* when the missing packets not asked for yet were found; NS_NEVER: none such */
     ns_t start; /* the ticks at which repetitions are looked for count from here */
     struct nack_counters counters;
@@ -32,7 +31,6 @@ int nack_new(struct nack **out)
     if (!n) {
         return ERR_NOMEM;
     }
-    n->rtt = NACK_RTT_DEFAULT;
     n->found = NS_NEVER;
     *out = n;
     return 0;
@@ -109,11 +107,6 @@ void nack_recv(struct nack *n, uint16_t seq, ns_t now)
     }
 }
 
-void nack_set_rtt(struct nack *n, ns_t rtt)
-{
-    n->rtt = ns_max(rtt, 1); /* else what was asked for just now would be due again */
-}
-
 void nack_forget_before(struct nack *n, uint16_t seq)
 {
     struct rtp_unwrap u = n->unwrap; /* a look only */
@@ -126,7 +119,7 @@ void nack_forget_before(struct nack *n, uint16_t seq)
 /* When a packet asked for at that time is asked for again: at the first tick a round trip later. */
 static ns_t repeat_at(const struct nack *n, ns_t asked)
 {
-    ns_t after = asked + n->rtt - n->start;
+    ns_t after = asked + NACK_RTT - n->start;
 
     return n->start + (after + NACK_INTERVAL - 1) / NACK_INTERVAL * NACK_INTERVAL;
 }

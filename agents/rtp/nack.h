@@ -3,8 +3,8 @@
  * when a gap appears, again after each round trip, ten times at most and not for what is 10,000
  * numbers old; with more than 1000 missing it forgets them all and wants a key frame instead. A
  * packet that is given up singly is the decoder's matter (agents/media/decoder.h). The round trip
- * is 100 ms unless told: a receiver that sends no media is not told without extended reports, and
- * Chromium asks for none. */
+ * is taken to be 100 ms: a receiver that sends no media is not told it without extended reports,
+ * and Chromium asks for none. */
 #ifndef AGENTS_RTP_NACK_H
 #define AGENTS_RTP_NACK_H
 
@@ -17,7 +17,7 @@
 #define NACK_MISSING_MAX 1000
 #define NACK_TRIES_MAX 10
 #define NACK_AGE_MAX 10000
-#define NACK_RTT_DEFAULT (100 * NS_PER_MS)
+#define NACK_RTT (100 * NS_PER_MS)
 #define NACK_INTERVAL (20 * NS_PER_MS) /* repetitions are looked for in steps of this */
 
 struct nack;
@@ -34,7 +34,6 @@ int nack_new(struct nack **out);
 void nack_free(struct nack *n);
 /* A packet of the source arrived, be it original or restored from its retransmission. */
 void nack_recv(struct nack *n, uint16_t seq, ns_t now);
-void nack_set_rtt(struct nack *n, ns_t rtt);
 /* Everything before seq is of no use any more. */
 void nack_forget_before(struct nack *n, uint16_t seq);
 /* Sequence numbers to ask for now, ascending, at most cap (call again while it returns cap); each

@@ -134,8 +134,3 @@ int ice_lite_recv(struct ice_lite *l, const uint8_t *data, size_t len, const str
         code != 401 && !rv && stun_verify(&m, data, l->pwd) && username_ours(l, m.username);
     return stun_write(&answer, authenticated ? l->pwd : NULL, out, cap);
 }
-
-bool ice_lite_alive(const struct ice_lite *l, ns_t now)
-{
-    return l->last_check != NS_NEVER && now - l->last_check < ICE_CONSENT_TIMEOUT;
-}

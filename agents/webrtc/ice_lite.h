@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* ICE-lite (RFC 8445 section 2.5): answers connectivity checks of a full, controlling agent, and
- * notes the pair it nominates. Never sends by itself; consent (RFC 7675) is the peer's business,
- * but ice_lite_alive tells whether it still asks. */
+ * notes the pair it nominates. Never sends by itself; consent (RFC 7675) is the peer's business. */
 #ifndef AGENTS_WEBRTC_ICE_LITE_H
 #define AGENTS_WEBRTC_ICE_LITE_H
 
@@ -17,7 +16,6 @@
 #define ICE_PWD_MIN 22
 #define ICE_PWD_MAX 256
 #define ICE_CHECKED_MAX 8
-#define ICE_CONSENT_TIMEOUT (30 * NS_PER_S)
 
 struct ice_lite {
     char ufrag[ICE_UFRAG_MAX + 1], pwd[ICE_PWD_MAX + 1];
@@ -44,7 +42,5 @@ int ice_lite_recv(struct ice_lite *l, const uint8_t *data, size_t len, const str
 /* Has a valid request come from there? Then what else comes from there is the peer's, nominated or
  * not (RFC 8445 section 12.2). */
 bool ice_lite_checked(const struct ice_lite *l, const struct addr *from);
-/* Has a valid request come within ICE_CONSENT_TIMEOUT? */
-bool ice_lite_alive(const struct ice_lite *l, ns_t now);
 
 #endif

@@ -73,7 +73,7 @@ static void expect_error(struct fixture *f, uint16_t code, bool integrity)
     assert_true(!integrity || stun_verify(&f->answer, f->out, PWD));
     assert_false(f->l.selected);
     assert_false(ice_lite_checked(&f->l, &f->from));
-    assert_false(ice_lite_alive(&f->l, 0));
+    assert_true(f->l.last_check == NS_NEVER);
     assert_int_equal(f->l.refused, 1);
 }
 
@@ -90,6 +90,7 @@ static void a_check_is_answered(void **state)
     assert_true(f.answer.has_mapped && addr_equal(&f.answer.mapped, &f.from));
     assert_false(f.l.selected); /* not nominated yet */
     assert_true(ice_lite_checked(&f.l, &f.from));
+    assert_int_equal(f.l.last_check, NS_PER_S);
     assert_int_equal(f.l.requests, 1);
     assert_int_equal(f.l.refused, 0);
 }
@@ -108,20 +109,6 @@ static void nomination_selects_the_pair(void **state)
     ask(&f, PWD, 2 * NS_PER_S);
     assert_true(addr_equal(&f.l.peer, &f.from));
     assert_true(addr_equal(&f.answer.mapped, &f.from));
-}
-
-static void consent_runs_out(void **state)
-{
-    struct fixture f;
-
-    (void)state;
-    setup(&f);
-    assert_false(ice_lite_alive(&f.l, 0));
-    ask(&f, PWD, NS_PER_S);
-    assert_true(ice_lite_alive(&f.l, 30 * NS_PER_S));
-    assert_false(ice_lite_alive(&f.l, 31 * NS_PER_S));
-    ask(&f, PWD, 40 * NS_PER_S);
-    assert_true(ice_lite_alive(&f.l, 41 * NS_PER_S));
 }
 
 static void any_peer_before_its_name_is_known(void **state)
@@ -335,7 +322,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_check_is_answered),
         cmocka_unit_test(nomination_selects_the_pair),
-        cmocka_unit_test(consent_runs_out),
         cmocka_unit_test(any_peer_before_its_name_is_known),
         cmocka_unit_test(bad_credentials_are_401),
         cmocka_unit_test(what_is_missing_is_400),

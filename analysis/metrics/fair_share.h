@@ -7,16 +7,14 @@
 
 #include <stddef.h>
 
-#define FAIR_SHARE_LINKS_MAX 8
-
 struct fair_flow {
     double weight;  /* > 0 */
     double most;    /* bit/s that it can use; INFINITY: any */
     unsigned links; /* bit i: it crosses link i; 0: it takes no part and has nothing */
 };
 
-/* Writes the share of each of n flows to out, bit/s. capacity: of links, at most
- * FAIR_SHARE_LINKS_MAX of them, bit/s. */
+/* Writes the share of each of n flows to out, bit/s. capacity: of links, bit/s,
+ * of at most as many as fair_flow.links has bits. */
 void fair_share(const double *capacity, size_t links, const struct fair_flow *flows, size_t n,
                 double *out);
 

@@ -98,11 +98,6 @@ double flow_series_sent_bps(const struct flow_series *s, size_t bin)
     return sum_bps(s, bin, FLOW_SERIES_PER_SECOND, false);
 }
 
-double flow_series_received_bps(const struct flow_series *s, size_t bin)
-{
-    return sum_bps(s, bin, FLOW_SERIES_PER_SECOND, true);
-}
-
 double flow_series_bin_sent_bps(const struct flow_series *s, size_t bin)
 {
     return sum_bps(s, bin, 1, false);

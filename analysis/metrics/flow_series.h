@@ -42,10 +42,9 @@ void flow_series_goodput(struct flow_series *s, ns_t delivered, double bytes);
 void flow_series_active(struct flow_series *s, ns_t from, ns_t until);
 
 /* bit/s on Ethernet (IP packet + 14 bytes), as links count, in the second that begins with a bin,
- * or less at the series' end: what it sent, what of it arrived. */
+ * or less at the series' end: what it sent. */
 double flow_series_sent_bps(const struct flow_series *s, size_t bin);
-double flow_series_received_bps(const struct flow_series *s, size_t bin);
-/* The same of a single bin. */
+/* The same of a single bin: what it sent, what of it arrived. */
 double flow_series_bin_sent_bps(const struct flow_series *s, size_t bin);
 double flow_series_bin_received_bps(const struct flow_series *s, size_t bin);
 /* The bin that holds t, count for a time behind the last. */

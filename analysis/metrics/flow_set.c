@@ -78,16 +78,6 @@ void flow_set_carry(struct flow_set *s, bool backward, unsigned segments, ns_t r
     }
 }
 
-const struct path_flow *flow_set_find(const struct flow_set *s, const char *name)
-{
-    for (size_t i = 0; i < s->count; i++) {
-        if (strcmp(s->flows[i].name, name) == 0) {
-            return &s->flows[i];
-        }
-    }
-    return NULL;
-}
-
 /* ---- capacity ---- */
 
 static double rate_at(const struct flow_capacity *c, ns_t at)

@@ -86,7 +86,5 @@ double flow_set_segment_bps(const struct flow_set *s, bool backward, size_t segm
 /* Whether anything happened in the time up to t that FLOW_SET_SETTLING allows for, in either
  * direction. */
 bool flow_set_is_static(const struct flow_set *s, ns_t t);
-/* The flow of that name, NULL without. */
-const struct path_flow *flow_set_find(const struct flow_set *s, const char *name);
 
 #endif

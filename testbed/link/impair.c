@@ -35,16 +35,6 @@ int impair_init(struct impair *i, const struct impair_config *cfg)
     return 0;
 }
 
-static bool loses(const struct impair_config *c)
-{
-    return c->loss_model == IMPAIR_LOSS_RANDOM ? c->loss > 0 : c->to_bad > 0 || c->loss_good > 0;
-}
-
-bool impair_active(const struct impair_config *cfg)
-{
-    return cfg->jitter > 0 || cfg->duplicate > 0 || loses(cfg) || cfg->event_loss > 0;
-}
-
 ns_t impair_delay_min(const struct impair_config *cfg)
 {
     return cfg->jitter_model == IMPAIR_JITTER_REORDER

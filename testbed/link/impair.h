@@ -79,8 +79,6 @@ struct impair {
 /* Returns 0, or ERR_CONFIG for what cannot be: a probability outside 0..1, a negative time or rate,
  * a REORDER jitter whose clipped variate is larger than the delay. */
 int impair_init(struct impair *i, const struct impair_config *cfg);
-/* Whether anything but a constant delay is asked for. */
-bool impair_active(const struct impair_config *cfg);
 /* The smallest delay any packet can have. */
 ns_t impair_delay_min(const struct impair_config *cfg);
 /* The largest delay of a packet that did not have to wait for the one ahead of it. */

@@ -80,14 +80,6 @@ struct aqm_config run_path_aqm(const struct scenario *s, enum topology_direction
                                .seed = prng_u64(&p)};
 }
 
-bool run_path_is_impaired(const struct scenario *s)
-{
-    struct impair_config f = run_path_impair(s, TOPOLOGY_FORWARD);
-    struct impair_config b = run_path_impair(s, TOPOLOGY_BACKWARD);
-
-    return impair_active(&f) || impair_active(&b) || f.delay != b.delay;
-}
-
 int run_path_netem(const struct scenario *s, struct message *m)
 {
     const struct aqm_config cfg = run_path_aqm(s, TOPOLOGY_FORWARD, 0); /* of all alike */

@@ -10,15 +10,11 @@
 #include "testbed/scenario/scenario.h"
 #include "testbed/topology/topology.h"
 
-#include <stdbool.h>
-
 /* Of one direction, with its own seed from that of the run. */
 struct impair_config run_path_impair(const struct scenario *s, enum topology_direction d);
 /* The discipline of the bottleneck's queue in one direction, likewise; of bottleneck 0, 1, 2 of a
  * line. Its mark is the link's to give. */
 struct aqm_config run_path_aqm(const struct scenario *s, enum topology_direction d, int bottleneck);
-/* Whether anything but one constant delay both ways is asked for. */
-bool run_path_is_impaired(const struct scenario *s);
 /* Whether netem, and tbf before it, can do what is asked of both directions. Returns 0, or
  * ERR_CONFIG with what it cannot and what can. */
 int run_path_netem(const struct scenario *s, struct message *m);
