@@ -5,7 +5,7 @@
 #include "agents/base/err.h"
 #include "testbed/capture/pcap_dump.h"
 #include "testbed/link/link.h"
-#include "testbed/scenario/scenario.h"
+#include "testbed/scenario/plan.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

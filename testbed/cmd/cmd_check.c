@@ -2,7 +2,7 @@
 #include "testbed/cmd/cmd.h"
 #include "testbed/cmd/link_choice.h"
 
-#include "testbed/scenario/scenario.h"
+#include "testbed/scenario/plan.h"
 
 #include <argp.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "testbed/cmd/cmd.h"
 
-#include "testbed/scenario/scenario.h"
+#include "testbed/scenario/plan.h"
 
 #include <argp.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
 #ifndef TESTBED_CMD_CMD_SELECT_H
 #define TESTBED_CMD_CMD_SELECT_H
 
-#include "testbed/scenario/scenario.h"
+#include "testbed/scenario/plan.h"
 
 #include <argp.h>
 

@@ -11,7 +11,7 @@
 #ifndef TESTBED_CMD_EXPECT_FILE_H
 #define TESTBED_CMD_EXPECT_FILE_H
 
-#include "testbed/scenario/scenario.h"
+#include "testbed/scenario/plan.h"
 
 /* Writes dir/expect.json for every cell of the plan, run or not; nothing when the plan expects
  * nothing. Returns 0, ERR_OS (errno) or ERR_NOMEM. */

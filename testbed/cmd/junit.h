@@ -4,7 +4,7 @@
 #ifndef TESTBED_CMD_JUNIT_H
 #define TESTBED_CMD_JUNIT_H
 
-#include "testbed/scenario/scenario.h"
+#include "testbed/scenario/plan.h"
 
 #include <stddef.h>
 

@@ -7,7 +7,7 @@
 #define TESTBED_CMD_PLAN_INDEX_H
 
 #include "agents/base/ns.h"
-#include "testbed/scenario/scenario.h"
+#include "testbed/scenario/plan.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,7 +4,7 @@
 #ifndef TESTBED_CMD_RUN_ORDER_H
 #define TESTBED_CMD_RUN_ORDER_H
 
-#include "testbed/scenario/scenario.h"
+#include "testbed/scenario/plan.h"
 
 #include <stdbool.h>
 

@@ -4,7 +4,7 @@
 #define TESTBED_CMD_SELFCHECK_H
 
 #include "testbed/run/run_check.h"
-#include "testbed/scenario/scenario.h"
+#include "testbed/scenario/plan.h"
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -6,6 +6,8 @@
 #include "testbed/run/manifest_flows.h"
 #include "testbed/run/manifest_path.h"
 #include "testbed/run/versions.h"
+#include "testbed/scenario/plan_rates.h"
+#include "testbed/scenario/plan_trace.h"
 #include "testbed/scenario/scenario_flows.h"
 #include "testbed/scenario/scenario_keys.h"
 

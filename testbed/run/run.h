@@ -4,7 +4,7 @@
 #ifndef TESTBED_RUN_RUN_H
 #define TESTBED_RUN_RUN_H
 
-#include "testbed/scenario/scenario.h"
+#include "testbed/scenario/plan.h"
 
 #include <stdbool.h>
 

@@ -5,6 +5,7 @@
 #include "testbed/run/run.h"
 
 #include "agents/base/rate.h"
+#include "testbed/scenario/plan_trace.h"
 #include "testbed/scenario/scenario_keys.h"
 
 #include <dirent.h>

@@ -2,6 +2,7 @@
 #include "testbed/run/run_sim_private.h"
 
 #include "agents/base/err.h"
+#include "testbed/scenario/plan_trace.h"
 #include "testbed/traffic/downloads_agent.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 #include "testbed/scenario/plan_builder.h"
 #include "testbed/scenario/plan_expect.h"
 #include "testbed/scenario/plan_keys.h"
-#include "testbed/scenario/plan_private.h"
+#include "testbed/scenario/plan_name.h"
 
 #include "agents/base/err.h"
 #include "agents/media/frame_trace.h"
@@ -235,7 +235,7 @@ static void add_runs(struct plan *p, size_t cell, const struct scenario *s, int 
         run->scenario.seed = s->seed + r - 1;
         if (s->media && s->encoder == AGENT_ENCODER_TRACE)
             run->trace = plan_trace_find(p->traces, s->media_trace);
-        plan_cell_name(run->cell, keys, values, cell, form);
+        plan_name_cell(run->cell, keys, values, cell, form);
         snprintf(run->name, sizeof(run->name), "%s-%d", run->cell, (int)r);
     }
 }
@@ -267,7 +267,7 @@ static int build_plan(struct plan_builder *b, size_t cells, const struct scenari
     }
     if (rv)
         return rv;
-    form = plan_cell_name_form(p);
+    form = plan_name_form(p);
     for (size_t c = 0; c < cells; c++)
         add_runs(p, c, &scenarios[c], form);
     return 0;

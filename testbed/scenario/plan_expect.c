@@ -3,7 +3,7 @@
 
 #include "agents/base/err.h"
 #include "testbed/scenario/plan_builder.h"
-#include "testbed/scenario/plan_private.h"
+#include "testbed/scenario/plan_name.h"
 #include "testbed/scenario/scenario_flows.h"
 #include "testbed/scenario/scenario_metric_need.h"
 #include "testbed/scenario/scenario_read.h"
@@ -156,9 +156,9 @@ static void check_possible(const struct builder *b, const struct scenario_expect
         if (lacks) {
             char name[PLAN_CELL_NAME_SIZE];
 
-            plan_cell_name(name, (const char *const *)b->plan->grid_keys,
+            plan_name_cell(name, (const char *const *)b->plan->grid_keys,
                            (const char *const *)b->plan->cell_values[c], c,
-                           plan_cell_name_form(b->plan));
+                           plan_name_form(b->plan));
             scenario_errors_add(b->errors, e->metric_at,
                                 "expect: cell %.100s has no %s (window %s): %s; allowed: metrics "
                                 "of what is there, or cell: with values that have it",
@@ -227,10 +227,10 @@ void plan_expect_free(struct plan *p)
 char (*plan_expect_cell_names(const struct plan *p))[PLAN_CELL_NAME_SIZE]
 {
     char(*names)[PLAN_CELL_NAME_SIZE] = calloc(p->cell_count, PLAN_CELL_NAME_SIZE);
-    int form = plan_cell_name_form(p);
+    int form = plan_name_form(p);
 
     for (size_t c = 0; names && c < p->cell_count; c++)
-        plan_cell_name(names[c], (const char *const *)p->grid_keys,
+        plan_name_cell(names[c], (const char *const *)p->grid_keys,
                        (const char *const *)p->cell_values[c], c, form);
     return names;
 }

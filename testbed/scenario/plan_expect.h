@@ -3,7 +3,7 @@
 #ifndef TESTBED_SCENARIO_PLAN_EXPECT_H
 #define TESTBED_SCENARIO_PLAN_EXPECT_H
 
-#include "testbed/scenario/scenario.h"
+#include "testbed/scenario/plan.h"
 #include "testbed/scenario/scenario_expect.h"
 
 #define PLAN_CELL_NAME_SIZE sizeof(((struct plan_run *)NULL)->cell)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "testbed/scenario/plan_private.h"
+#include "testbed/scenario/plan_name.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +46,7 @@ static size_t print_value(char *out, size_t room, const char *value)
     return (size_t)snprintf(out, room, "%s", value);
 }
 
-size_t plan_cell_name(char *out, const char *const *keys, const char *const *values, size_t cell,
+size_t plan_name_cell(char *out, const char *const *keys, const char *const *values, size_t cell,
                       int form)
 {
     size_t used = 0, end;
@@ -83,7 +83,7 @@ static int compare_names(const void *a, const void *b)
 static bool form_fits(const struct plan *p, int form, char (*names)[NAME_SIZE])
 {
     for (size_t c = 0; c < p->cell_count; c++) {
-        if (plan_cell_name(names[c], (const char *const *)p->grid_keys,
+        if (plan_name_cell(names[c], (const char *const *)p->grid_keys,
                            (const char *const *)p->cell_values[c], c, form) >= NAME_SIZE)
             return false;
     }
@@ -95,7 +95,7 @@ static bool form_fits(const struct plan *p, int form, char (*names)[NAME_SIZE])
     return true;
 }
 
-int plan_cell_name_form(const struct plan *p)
+int plan_name_form(const struct plan *p)
 {
     char(*names)[NAME_SIZE] = calloc(p->cell_count, NAME_SIZE);
     int form = PLAN_NAME_FULL;

@@ -6,6 +6,16 @@
 #include "agents/base/message.h"
 #include "testbed/scenario/scenario_keys.h"
 
+/* A file of rates that runs use (rate_trace.h). */
+struct plan_rates {
+    char name[SCENARIO_TEXT_MAX + 1]; /* as in path.rate */
+    ns_t step;                        /* likewise */
+    char *text;                       /* the whole file */
+    size_t text_len;
+    struct rate_trace *trace;
+    struct plan_rates *next;
+};
+
 /* Reads the file that the key (of type RATES) names in *s, relative to the folder of the file
  * `beside`, unless it has been read before, adds it to *list, which is NULL at first, and makes it
  * the scenario's rate. Returns 0, ERR_NOMEM, or ERR_CONFIG with one line in *m. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reading scenarios: what is refused and where, and how grids expand. */
 #include "agents/base/err.h"
+#include "testbed/scenario/plan.h"
 #include "testbed/scenario/scenario_keys.h"
 
 #include <setjmp.h>

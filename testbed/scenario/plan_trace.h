@@ -5,6 +5,15 @@
 
 #include "testbed/scenario/scenario.h"
 
+/* A file of frame sizes that runs use (agents/media/frame_trace.h). */
+struct plan_trace {
+    char name[SCENARIO_TEXT_MAX + 1]; /* as in media.trace */
+    char *text;                       /* the whole file */
+    size_t text_len;
+    struct frame_trace *frames;
+    struct plan_trace *next;
+};
+
 /* Reads the file `name`, relative to the folder of the file `beside`, unless it has been read
  * before, and adds it to *list, which is NULL at first. Returns 0, ERR_NOMEM, or ERR_CONFIG with
  * one line in message[len]. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The queue discipline of the path in scenarios: what goes together and what does not. */
 #include "agents/base/err.h"
+#include "testbed/scenario/plan.h"
 #include "testbed/scenario/scenario_keys.h"
 
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The scenarios and the page that come with muxbed, as they lie in the tree: run from its root. */
 #include "agents/base/err.h"
-#include "testbed/scenario/scenario.h"
+#include "testbed/scenario/plan.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,6 +4,7 @@
 #include "testbed/scenario/scenario_flows.h"
 
 #include "agents/base/err.h"
+#include "testbed/scenario/plan.h"
 #include "testbed/scenario/scenario_keys.h"
 
 #include <setjmp.h>

@@ -2,7 +2,7 @@
 /* Any bytes are either refused with a message or make a plan whose runs print and read back. What
  * stands before a first byte 0x01 is one KEY=VALUE as --set gives it. */
 #include "agents/base/err.h"
-#include "testbed/scenario/scenario.h"
+#include "testbed/scenario/plan.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,7 @@
 /* From a file with everything in it to the plan, with each of our allocations failing in turn (not
  * those of libfyaml, which is a shared library). */
 #include "agents/base/oom_test.h"
-
-#include "testbed/scenario/scenario.h"
+#include "testbed/scenario/plan.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Scenarios of music players, and events on the path. */
-#include "testbed/scenario/scenario.h"
+#include "testbed/scenario/plan.h"
 
 #include "agents/base/err.h"
 

@@ -3,6 +3,7 @@
 
 #include "agents/base/err.h"
 #include "agents/base/quantity.h"
+#include "testbed/scenario/plan_rates.h"
 #include "testbed/scenario/rate_trace.h"
 #include "testbed/scenario/scenario_keys.h"
 #include "testbed/scenario/scenario_yaml.h"

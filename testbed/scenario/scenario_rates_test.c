@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Rates that change in time: what a scenario may say, what it is told when it may not, and what
  * comes of it. */
-#include "testbed/scenario/scenario.h"
+#include "testbed/scenario/plan.h"
 
 #include "agents/base/err.h"
 #include "testbed/scenario/scenario_flows.h"

@@ -2,7 +2,7 @@
 /* Settings: what one cell gets of them, and what is refused where. */
 #include "agents/base/err.h"
 #include "testbed/scenario/plan_expect.h"
-#include "testbed/scenario/scenario.h"
+#include "testbed/scenario/plan.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

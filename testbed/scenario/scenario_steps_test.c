@@ -2,7 +2,9 @@
 /* Steps of a scenario, and the frame traces that its runs need. */
 #include "agents/base/err.h"
 #include "agents/media/frame_trace.h"
-#include "testbed/scenario/scenario.h"
+#include "testbed/scenario/plan.h"
+
+#include "testbed/scenario/plan_trace.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One scenario: its keys, its defaults, its text form. */
-#include "testbed/scenario/scenario.h"
+#include "testbed/scenario/plan.h"
 #include "testbed/scenario/nearest.h"
 #include "testbed/scenario/scenario_keys.h"
 #include "testbed/scenario/scenario_parts.h"
