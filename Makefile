@@ -48,7 +48,10 @@ CFLAGS   ?=
 LDFLAGS  ?=
 CPPFLAGS ?=
 ALL_CPPFLAGS := -D_GNU_SOURCE -I. $(CPPFLAGS)
-ALL_CFLAGS   := -std=gnu11 $(OPT) $(WARN) $(if $(ERR),-Werror) $(SAN) $(CFLAGS)
+ALL_CFLAGS   := -std=gnu11 $(OPT) $(WARN) $(SAN) $(CFLAGS)
+# Changes no object, so it is none of the flags that objects are made anew for: with ERR=1 what was
+# built before, and warned then, stays. Only a build from nothing proves that there is no warning.
+WERROR       := $(if $(ERR),-Werror)
 ALL_LDFLAGS  := $(SAN) -Wl,--as-needed $(LDFLAGS)
 
 # wolfSSL and ngtcp2, built once per machine (scripts/deps.sh).
@@ -123,7 +126,7 @@ ROOM_CPPFLAGS = $(if $(filter $(WOLFSSL_ROOMS),$<),$(QUIC_CPPFLAGS)) \
 
 $(O)/%.o: %.c $(O)/flags
 	@mkdir -p $(@D)
-	$(call say,CC,$<) $(CC) $(ALL_CPPFLAGS) $(ROOM_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+	$(call say,CC,$<) $(CC) $(ALL_CPPFLAGS) $(ROOM_CPPFLAGS) $(ALL_CFLAGS) $(WERROR) -MMD -MP -c $< -o $@
 
 $(patsubst %.c,$(O)/%.o,$(filter $(WOLFSSL_ROOMS),$(SRC))): $(DEPS)
 
@@ -182,7 +185,7 @@ $(foreach t,$(FUZZ_SRC),$(eval $(call link,$(t:%.c=$(O)/%),$(t),-fsanitize=fuzze
 $(OOM_LIB): $(LOAD_SRC) $(wildcard testbed/faults/*.h)
 	@mkdir -p $(@D)
 	$(call say,LD,$@) $(CC) $(ALL_CPPFLAGS) -std=gnu11 -O2 -g -fno-omit-frame-pointer $(WARN) \
-		$(if $(ERR),-Werror) -fPIC -shared $(LOAD_SRC) -o $@
+		$(WERROR) -fPIC -shared $(LOAD_SRC) -o $@
 
 $(O)/testbed/faults/oom_test: | $(OOM_LIB)
 
