@@ -109,9 +109,9 @@ void audio_source_discard(struct audio_source *a)
 
 void audio_source_counters(const struct audio_source *a, const struct record_sink *rec)
 {
-    record_put_named(rec, RECORD_COUNTER, "audio-packets", (int64_t)a->packets);
-    record_put_named(rec, RECORD_COUNTER, "audio-bytes", (int64_t)a->bytes);
-    record_put_named(rec, RECORD_COUNTER, "audio-dropped", (int64_t)a->dropped);
+    record_put_counter(rec, "audio-packets", a->packets);
+    record_put_counter(rec, "audio-bytes", a->bytes);
+    record_put_counter(rec, "audio-dropped", a->dropped);
 }
 
 bps_t audio_ip_rate(bps_t rate, ns_t interval, size_t overhead_bytes)
@@ -169,8 +169,8 @@ int audio_sink_recv(struct audio_sink *s, const uint8_t *data, size_t len, int64
 
 void audio_sink_counters(const struct audio_sink *s)
 {
-    record_put_named(s->rec, RECORD_COUNTER, "audio-packets", (int64_t)s->packets);
-    record_put_named(s->rec, RECORD_COUNTER, "audio-bytes", (int64_t)s->bytes);
-    record_put_named(s->rec, RECORD_COUNTER, "audio-duplicates", (int64_t)s->duplicates);
-    record_put_named(s->rec, RECORD_COUNTER, "audio-malformed", (int64_t)s->malformed);
+    record_put_counter(s->rec, "audio-packets", s->packets);
+    record_put_counter(s->rec, "audio-bytes", s->bytes);
+    record_put_counter(s->rec, "audio-duplicates", s->duplicates);
+    record_put_counter(s->rec, "audio-malformed", s->malformed);
 }

@@ -437,11 +437,6 @@ static const char *error_op(const struct agent *a)
     return q->phase == PHASE_DONE && q->conn.failed ? q->conn.error : NULL;
 }
 
-static void counter(const struct quic_agent *q, const char *name, uint64_t value)
-{
-    record_put_named(q->env.rec, RECORD_COUNTER, name, (int64_t)value);
-}
-
 static void put_ecn_counters(const struct quic_agent *q)
 {
     const struct quic_conn *c = &q->conn;
@@ -449,37 +444,37 @@ static void put_ecn_counters(const struct quic_agent *q)
     if (q->cfg.ecn == AGENT_ECN_OFF) {
         return;
     }
-    counter(q, "ecn-sent", c->ecn_sent);
-    counter(q, "ecn-received-not-ect", c->rx_ecn[AGENT_MEDIA_NOT_ECT]);
-    counter(q, "ecn-received-ect0", c->rx_ecn[AGENT_MEDIA_ECT0]);
-    counter(q, "ecn-received-ect1", c->rx_ecn[AGENT_MEDIA_ECT1]);
-    counter(q, "ecn-received-ce", c->rx_ecn[AGENT_MEDIA_CE]);
-    counter(q, "ecn-marks-reported", c->ack_ext.rx_ce);
-    counter(q, "ecn-failed", c->conn && quic_internals_ecn_failed(c->conn));
+    record_put_counter(q->env.rec, "ecn-sent", c->ecn_sent);
+    record_put_counter(q->env.rec, "ecn-received-not-ect", c->rx_ecn[AGENT_MEDIA_NOT_ECT]);
+    record_put_counter(q->env.rec, "ecn-received-ect0", c->rx_ecn[AGENT_MEDIA_ECT0]);
+    record_put_counter(q->env.rec, "ecn-received-ect1", c->rx_ecn[AGENT_MEDIA_ECT1]);
+    record_put_counter(q->env.rec, "ecn-received-ce", c->rx_ecn[AGENT_MEDIA_CE]);
+    record_put_counter(q->env.rec, "ecn-marks-reported", c->ack_ext.rx_ce);
+    record_put_counter(q->env.rec, "ecn-failed", c->conn && quic_internals_ecn_failed(c->conn));
 }
 
 static void put_counters(const struct quic_agent *q)
 {
     const struct quic_conn *c = &q->conn;
 
-    counter(q, "datagrams-sent", c->datagrams_out);
-    counter(q, "datagrams-received", c->datagrams_in);
-    counter(q, "datagrams-garbage", c->datagrams_garbage);
-    counter(q, "bytes-sent", c->bytes_out);
-    counter(q, "bytes-received", c->bytes_in);
-    counter(q, "acks-with-timestamps-sent", c->ack_ext.acks_extended);
-    counter(q, "acks-without-timestamps-sent", c->ack_ext.acks_plain);
-    counter(q, "timestamps-sent", c->ack_ext.timestamps_sent);
-    counter(q, "timestamps-received", c->ack_ext.timestamps_received);
-    counter(q, "timestamps-overflowed", c->ack_ext.log.overflowed);
-    counter(q, "timestamps-malformed", c->ack_ext.malformed);
-    counter(q, "timestamps-excessive", c->ack_ext.excessive);
-    counter(q, "bidirectional-streams", c->bidirectional_streams);
+    record_put_counter(q->env.rec, "datagrams-sent", c->datagrams_out);
+    record_put_counter(q->env.rec, "datagrams-received", c->datagrams_in);
+    record_put_counter(q->env.rec, "datagrams-garbage", c->datagrams_garbage);
+    record_put_counter(q->env.rec, "bytes-sent", c->bytes_out);
+    record_put_counter(q->env.rec, "bytes-received", c->bytes_in);
+    record_put_counter(q->env.rec, "acks-with-timestamps-sent", c->ack_ext.acks_extended);
+    record_put_counter(q->env.rec, "acks-without-timestamps-sent", c->ack_ext.acks_plain);
+    record_put_counter(q->env.rec, "timestamps-sent", c->ack_ext.timestamps_sent);
+    record_put_counter(q->env.rec, "timestamps-received", c->ack_ext.timestamps_received);
+    record_put_counter(q->env.rec, "timestamps-overflowed", c->ack_ext.log.overflowed);
+    record_put_counter(q->env.rec, "timestamps-malformed", c->ack_ext.malformed);
+    record_put_counter(q->env.rec, "timestamps-excessive", c->ack_ext.excessive);
+    record_put_counter(q->env.rec, "bidirectional-streams", c->bidirectional_streams);
     put_ecn_counters(q);
-    counter(q, "unexpected-flows", q->unexpected_flows);
-    counter(q, "bad-parameters", c->bad_parameters);
-    counter(q, "tls-failures", c->tls_failures);
-    counter(q, "transport-violations", c->transport_violations);
+    record_put_counter(q->env.rec, "unexpected-flows", q->unexpected_flows);
+    record_put_counter(q->env.rec, "bad-parameters", c->bad_parameters);
+    record_put_counter(q->env.rec, "tls-failures", c->tls_failures);
+    record_put_counter(q->env.rec, "transport-violations", c->transport_violations);
     if (!q->sender) {
         quic_rx_counters(&q->rx);
     } else if (q->mux_started) {

@@ -181,8 +181,8 @@ void quic_channels_counters(const struct quic_channels *c, const struct record_s
         expired += c->channel[i].expired;
         blocked += c->channel[i].blocked;
     }
-    record_put_named(rec, RECORD_COUNTER, "data-messages", (int64_t)messages);
-    record_put_named(rec, RECORD_COUNTER, "data-bytes", (int64_t)bytes);
-    record_put_named(rec, RECORD_COUNTER, "data-messages-expired", (int64_t)expired);
-    record_put_named(rec, RECORD_COUNTER, "data-streams-blocked", (int64_t)blocked);
+    record_put_counter(rec, "data-messages", messages);
+    record_put_counter(rec, "data-bytes", bytes);
+    record_put_counter(rec, "data-messages-expired", expired);
+    record_put_counter(rec, "data-streams-blocked", blocked);
 }

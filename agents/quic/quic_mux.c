@@ -441,33 +441,28 @@ int quic_mux_expire(struct quic_mux *m, ns_t now)
     return rv;
 }
 
-static void counter(const struct quic_mux *m, const char *name, uint64_t value)
-{
-    record_put_named(m->env->rec, RECORD_COUNTER, name, (int64_t)value);
-}
-
 void quic_mux_counters(const struct quic_mux *m)
 {
     if (m->audio.cfg.rate) {
         audio_source_counters(&m->audio, m->env->rec);
     }
-    counter(m, "media-frames", m->media.frames);
-    counter(m, "media-frames-skipped", m->media.skipped);
-    counter(m, "media-packets", m->media.packets);
-    counter(m, "media-bytes", m->media.bytes);
-    counter(m, "media-dropped", m->media.dropped);
-    counter(m, "media-late", m->media.late);
-    counter(m, "media-streams-opened", m->media.opened);
-    counter(m, "media-streams-blocked", m->media.blocked);
-    counter(m, "media-streams-cancelled", m->media.cancelled);
-    counter(m, "media-streams-stopped", m->media.stopped);
-    counter(m, "media-too-large", m->media_too_large);
+    record_put_counter(m->env->rec, "media-frames", m->media.frames);
+    record_put_counter(m->env->rec, "media-frames-skipped", m->media.skipped);
+    record_put_counter(m->env->rec, "media-packets", m->media.packets);
+    record_put_counter(m->env->rec, "media-bytes", m->media.bytes);
+    record_put_counter(m->env->rec, "media-dropped", m->media.dropped);
+    record_put_counter(m->env->rec, "media-late", m->media.late);
+    record_put_counter(m->env->rec, "media-streams-opened", m->media.opened);
+    record_put_counter(m->env->rec, "media-streams-blocked", m->media.blocked);
+    record_put_counter(m->env->rec, "media-streams-cancelled", m->media.cancelled);
+    record_put_counter(m->env->rec, "media-streams-stopped", m->media.stopped);
+    record_put_counter(m->env->rec, "media-too-large", m->media_too_large);
     quic_channels_counters(&m->data, m->env->rec);
     quic_rtcp_counters(&m->rtcp, m->env->rec);
-    counter(m, "probe-packets", m->probe_packets);
-    counter(m, "padding-packets", m->padding_packets);
-    counter(m, "packets-lost", m->sent.lost);
-    counter(m, "packets-spuriously-lost", m->sent.spurious);
-    counter(m, "acked-without-timestamp", m->sent.acked_untimed);
-    counter(m, "circuit-breaker-trips", m->breaker_trips);
+    record_put_counter(m->env->rec, "probe-packets", m->probe_packets);
+    record_put_counter(m->env->rec, "padding-packets", m->padding_packets);
+    record_put_counter(m->env->rec, "packets-lost", m->sent.lost);
+    record_put_counter(m->env->rec, "packets-spuriously-lost", m->sent.spurious);
+    record_put_counter(m->env->rec, "acked-without-timestamp", m->sent.acked_untimed);
+    record_put_counter(m->env->rec, "circuit-breaker-trips", m->breaker_trips);
 }

@@ -470,11 +470,6 @@ static const char *error_op(const struct agent *a)
     return q->done && q->fatal ? err_text(q->fatal) : NULL;
 }
 
-static void counter(const struct quic_play *q, const char *name, uint64_t value)
-{
-    record_put_named(q->env.rec, RECORD_COUNTER, name, (int64_t)value);
-}
-
 static void free_op(struct agent *a)
 {
     struct quic_play *q = self(a);
@@ -487,12 +482,12 @@ static void free_op(struct agent *a)
             drop(q, i);
         }
     }
-    counter(q, "datagrams-sent", q->datagrams_out);
-    counter(q, "datagrams-received", q->datagrams_in);
-    counter(q, "datagrams-garbage", q->datagrams_garbage);
-    counter(q, "connections", q->connections);
-    counter(q, "connections-failed", q->connections_failed);
-    counter(q, "bad-requests", q->bad_requests);
+    record_put_counter(q->env.rec, "datagrams-sent", q->datagrams_out);
+    record_put_counter(q->env.rec, "datagrams-received", q->datagrams_in);
+    record_put_counter(q->env.rec, "datagrams-garbage", q->datagrams_garbage);
+    record_put_counter(q->env.rec, "connections", q->connections);
+    record_put_counter(q->env.rec, "connections-failed", q->connections_failed);
+    record_put_counter(q->env.rec, "bad-requests", q->bad_requests);
     free(q);
 }
 

@@ -156,9 +156,9 @@ void quic_rtcp_counters(const struct quic_rtcp *r, const struct record_sink *rec
     if (!r->on) {
         return;
     }
-    record_put_named(rec, RECORD_COUNTER, "rtcp-sent", (int64_t)r->sent);
-    record_put_named(rec, RECORD_COUNTER, "rtcp-received", (int64_t)r->received);
-    record_put_named(rec, RECORD_COUNTER, "rtcp-malformed", (int64_t)r->malformed);
+    record_put_counter(rec, "rtcp-sent", r->sent);
+    record_put_counter(rec, "rtcp-received", r->received);
+    record_put_counter(rec, "rtcp-malformed", r->malformed);
     record_put_named(rec, RECORD_COUNTER, "rtcp-rtt-ns", r->rtt);
     record_put_named(rec, RECORD_COUNTER, "rtcp-lost", r->last.cumulative_lost);
     record_put_named(rec, RECORD_COUNTER, "rtcp-jitter-ns",

@@ -395,11 +395,6 @@ void quic_rx_expire(struct quic_rx *r, ns_t now)
     quic_current_leave(before);
 }
 
-static void counter(const struct quic_rx *r, const char *name, uint64_t value)
-{
-    record_put_named(r->conn->env->rec, RECORD_COUNTER, name, (int64_t)value);
-}
-
 static void data_counters(const struct quic_rx *r)
 {
     uint64_t messages = 0, bytes = 0, reset = 0, passed_over = 0, late = 0;
@@ -411,11 +406,11 @@ static void data_counters(const struct quic_rx *r)
         passed_over += r->data[i].passed_over;
         late += r->data[i].late;
     }
-    counter(r, "data-messages", messages);
-    counter(r, "data-bytes", bytes);
-    counter(r, "data-messages-reset", reset);
-    counter(r, "data-gaps-passed-over", passed_over);
-    counter(r, "data-messages-late", late);
+    record_put_counter(r->conn->env->rec, "data-messages", messages);
+    record_put_counter(r->conn->env->rec, "data-bytes", bytes);
+    record_put_counter(r->conn->env->rec, "data-messages-reset", reset);
+    record_put_counter(r->conn->env->rec, "data-gaps-passed-over", passed_over);
+    record_put_counter(r->conn->env->rec, "data-messages-late", late);
 }
 
 void quic_rx_counters(const struct quic_rx *r)
@@ -423,25 +418,25 @@ void quic_rx_counters(const struct quic_rx *r)
     struct playout_counters p;
 
     playout_counters(r->playout, &p);
-    counter(r, "media-packets", p.packets);
-    counter(r, "media-bytes", p.bytes);
-    counter(r, "media-duplicates", p.duplicates);
-    counter(r, "media-malformed", p.malformed);
-    counter(r, "media-frames-complete", p.frames_complete);
-    counter(r, "media-frames-incomplete", p.frames_incomplete);
-    counter(r, "media-frames-late", p.frames_late);
-    counter(r, "media-streams-stopped", r->stopped);
-    counter(r, "media-freezes", p.freezes);
-    counter(r, "media-freeze-ns", (uint64_t)p.freeze_total);
+    record_put_counter(r->conn->env->rec, "media-packets", p.packets);
+    record_put_counter(r->conn->env->rec, "media-bytes", p.bytes);
+    record_put_counter(r->conn->env->rec, "media-duplicates", p.duplicates);
+    record_put_counter(r->conn->env->rec, "media-malformed", p.malformed);
+    record_put_counter(r->conn->env->rec, "media-frames-complete", p.frames_complete);
+    record_put_counter(r->conn->env->rec, "media-frames-incomplete", p.frames_incomplete);
+    record_put_counter(r->conn->env->rec, "media-frames-late", p.frames_late);
+    record_put_counter(r->conn->env->rec, "media-streams-stopped", r->stopped);
+    record_put_counter(r->conn->env->rec, "media-freezes", p.freezes);
+    record_put_counter(r->conn->env->rec, "media-freeze-ns", (uint64_t)p.freeze_total);
     if (r->has_audio) {
         audio_sink_counters(&r->audio);
     }
     data_counters(r);
     quic_rtcp_counters(&r->rtcp, r->conn->env->rec);
-    counter(r, "unknown-flow-ids", r->unknown_flow_ids);
-    counter(r, "bad-framing", r->bad_framing);
-    counter(r, "bad-transfer", r->bad_transfer);
-    counter(r, "bad-rtp", r->bad_rtp);
-    counter(r, "bad-numbering", r->bad_numbering);
-    counter(r, "oversized-messages", r->oversized);
+    record_put_counter(r->conn->env->rec, "unknown-flow-ids", r->unknown_flow_ids);
+    record_put_counter(r->conn->env->rec, "bad-framing", r->bad_framing);
+    record_put_counter(r->conn->env->rec, "bad-transfer", r->bad_transfer);
+    record_put_counter(r->conn->env->rec, "bad-rtp", r->bad_rtp);
+    record_put_counter(r->conn->env->rec, "bad-numbering", r->bad_numbering);
+    record_put_counter(r->conn->env->rec, "oversized-messages", r->oversized);
 }

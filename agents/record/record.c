@@ -176,3 +176,8 @@ void record_put_values(const struct record_sink *sink, enum record_kind kind, co
         sink->put(sink->ctx, kind, name, values);
     }
 }
+
+void record_put_counter(const struct record_sink *sink, const char *name, uint64_t value)
+{
+    record_put_named(sink, RECORD_COUNTER, name, (int64_t)value);
+}

@@ -69,6 +69,8 @@ struct record_sink {
 
 void record_put_values(const struct record_sink *sink, enum record_kind kind, const char *name,
                        const int64_t *values, size_t n);
+/* The final value of a counter, likewise. */
+void record_put_counter(const struct record_sink *sink, const char *name, uint64_t value);
 
 size_t record_columns(enum record_kind kind);
 /* Which column has that name; RECORD_COLUMNS_MAX: none. */

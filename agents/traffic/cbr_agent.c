@@ -206,13 +206,13 @@ static void cbr_free(struct agent *a)
     const struct record_sink *rec = c->env->rec;
 
     if (c->sends) {
-        record_put_named(rec, RECORD_COUNTER, "udp-sent-packets", (int64_t)c->sent);
+        record_put_counter(rec, "udp-sent-packets", c->sent);
     } else {
-        record_put_named(rec, RECORD_COUNTER, "udp-received-packets", (int64_t)c->received);
+        record_put_counter(rec, "udp-received-packets", c->received);
         record_put_named(rec, RECORD_COUNTER, "udp-lost-packets",
                          c->next_number > c->received ? (int64_t)(c->next_number - c->received)
                                                       : 0);
-        record_put_named(rec, RECORD_COUNTER, "udp-malformed", (int64_t)c->malformed);
+        record_put_counter(rec, "udp-malformed", c->malformed);
     }
     free(c);
 }

@@ -470,11 +470,6 @@ static const char *error_op(const struct agent *a)
     return w->phase == PHASE_DONE && w->conn.failed ? w->conn.error : NULL;
 }
 
-static void counter(const struct webrtc_agent *w, const char *name, uint64_t value)
-{
-    record_put_named(w->env.rec, RECORD_COUNTER, name, (int64_t)value);
-}
-
 static void put_counters(const struct webrtc_agent *w)
 {
     webrtc_conn_counters(&w->conn);
@@ -486,10 +481,10 @@ static void put_counters(const struct webrtc_agent *w)
     }
     if (!w->sender) {
         webrtc_media_rx_counters(&w->media_rx);
-        counter(w, "data-messages", w->data_rx.messages);
-        counter(w, "data-bytes", (uint64_t)webrtc_data_rx_bytes(&w->data_rx));
-        counter(w, "unknown-streams", w->data_rx.unknown_streams);
-        counter(w, "bad-transfer", w->data_rx.malformed);
+        record_put_counter(w->env.rec, "data-messages", w->data_rx.messages);
+        record_put_counter(w->env.rec, "data-bytes", (uint64_t)webrtc_data_rx_bytes(&w->data_rx));
+        record_put_counter(w->env.rec, "unknown-streams", w->data_rx.unknown_streams);
+        record_put_counter(w->env.rec, "bad-transfer", w->data_rx.malformed);
     }
 }
 

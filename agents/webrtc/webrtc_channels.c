@@ -285,8 +285,8 @@ void webrtc_channels_counters(const struct webrtc_channels *c)
         bytes += c->channel[i].bytes;
         expired += c->channel[i].expired;
     }
-    record_put_named(c->rec, RECORD_COUNTER, "data-messages", (int64_t)messages);
-    record_put_named(c->rec, RECORD_COUNTER, "data-bytes", (int64_t)bytes);
-    record_put_named(c->rec, RECORD_COUNTER, "data-messages-expired", (int64_t)expired);
-    record_put_named(c->rec, RECORD_COUNTER, "unknown-streams", (int64_t)c->unknown);
+    record_put_counter(c->rec, "data-messages", messages);
+    record_put_counter(c->rec, "data-bytes", bytes);
+    record_put_counter(c->rec, "data-messages-expired", expired);
+    record_put_counter(c->rec, "unknown-streams", c->unknown);
 }

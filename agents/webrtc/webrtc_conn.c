@@ -587,11 +587,6 @@ void webrtc_conn_fail(struct webrtc_conn *c, const char *reason, ns_t now)
     settle(c);
 }
 
-static void counter(const struct webrtc_conn *c, const char *name, uint64_t value)
-{
-    record_put_named(c->env->rec, RECORD_COUNTER, name, (int64_t)value);
-}
-
 void webrtc_conn_counters(const struct webrtc_conn *c)
 {
     struct webrtc_sctp_counters s = {0};
@@ -599,28 +594,28 @@ void webrtc_conn_counters(const struct webrtc_conn *c)
     if (c->sctp) {
         webrtc_sctp_counters(c->sctp, &s);
     }
-    counter(c, "datagrams-sent", (uint64_t)c->sent);
-    counter(c, "datagrams-received", (uint64_t)c->received);
-    counter(c, "datagrams-garbage", c->garbage);
-    counter(c, "datagrams-forged", c->forged);
-    counter(c, "datagrams-replayed", c->replayed);
-    counter(c, "bytes-sent", c->bytes_out);
-    counter(c, "bytes-received", c->bytes_in);
+    record_put_counter(c->env->rec, "datagrams-sent", (uint64_t)c->sent);
+    record_put_counter(c->env->rec, "datagrams-received", (uint64_t)c->received);
+    record_put_counter(c->env->rec, "datagrams-garbage", c->garbage);
+    record_put_counter(c->env->rec, "datagrams-forged", c->forged);
+    record_put_counter(c->env->rec, "datagrams-replayed", c->replayed);
+    record_put_counter(c->env->rec, "bytes-sent", c->bytes_out);
+    record_put_counter(c->env->rec, "bytes-received", c->bytes_in);
     if (c->cfg->ecn != AGENT_ECN_OFF) {
-        counter(c, "ecn-sent", c->ecn_sent);
-        counter(c, "ecn-received-not-ect", c->rx_ecn[AGENT_MEDIA_NOT_ECT]);
-        counter(c, "ecn-received-ect0", c->rx_ecn[AGENT_MEDIA_ECT0]);
-        counter(c, "ecn-received-ect1", c->rx_ecn[AGENT_MEDIA_ECT1]);
-        counter(c, "ecn-received-ce", c->rx_ecn[AGENT_MEDIA_CE]);
+        record_put_counter(c->env->rec, "ecn-sent", c->ecn_sent);
+        record_put_counter(c->env->rec, "ecn-received-not-ect", c->rx_ecn[AGENT_MEDIA_NOT_ECT]);
+        record_put_counter(c->env->rec, "ecn-received-ect0", c->rx_ecn[AGENT_MEDIA_ECT0]);
+        record_put_counter(c->env->rec, "ecn-received-ect1", c->rx_ecn[AGENT_MEDIA_ECT1]);
+        record_put_counter(c->env->rec, "ecn-received-ce", c->rx_ecn[AGENT_MEDIA_CE]);
     }
-    counter(c, "sctp-packets-unsent", c->unsent);
-    counter(c, "stun-requests", c->ice.requests);
-    counter(c, "stun-refused", c->ice.refused);
-    counter(c, "dtls-records-discarded", webrtc_dtls_discarded(c->dtls));
-    counter(c, "certificates-refused", webrtc_dtls_refused(c->dtls));
-    counter(c, "sctp-packets-sent", s.packets_sent);
-    counter(c, "sctp-packets-received", s.packets_received);
-    counter(c, "sctp-chunks-sent", s.data_chunks);
-    counter(c, "sctp-chunks-repeated", s.data_chunks_repeated);
-    counter(c, "sctp-forward-tsns", s.forward_tsns);
+    record_put_counter(c->env->rec, "sctp-packets-unsent", c->unsent);
+    record_put_counter(c->env->rec, "stun-requests", c->ice.requests);
+    record_put_counter(c->env->rec, "stun-refused", c->ice.refused);
+    record_put_counter(c->env->rec, "dtls-records-discarded", webrtc_dtls_discarded(c->dtls));
+    record_put_counter(c->env->rec, "certificates-refused", webrtc_dtls_refused(c->dtls));
+    record_put_counter(c->env->rec, "sctp-packets-sent", s.packets_sent);
+    record_put_counter(c->env->rec, "sctp-packets-received", s.packets_received);
+    record_put_counter(c->env->rec, "sctp-chunks-sent", s.data_chunks);
+    record_put_counter(c->env->rec, "sctp-chunks-repeated", s.data_chunks_repeated);
+    record_put_counter(c->env->rec, "sctp-forward-tsns", s.forward_tsns);
 }

@@ -390,11 +390,6 @@ size_t webrtc_media_rx_report(struct webrtc_media_rx *r, uint8_t *out, size_t ca
     return n ? n : put_report(r, out, cap, now);
 }
 
-static void counter(const struct webrtc_media_rx *r, const char *name, uint64_t value)
-{
-    record_put_named(r->rec, RECORD_COUNTER, name, (int64_t)value);
-}
-
 void webrtc_media_rx_counters(const struct webrtc_media_rx *r)
 {
     struct playout_counters p;
@@ -402,28 +397,28 @@ void webrtc_media_rx_counters(const struct webrtc_media_rx *r)
 
     playout_counters(r->playout, &p);
     nack_counters(r->nack, &n);
-    counter(r, "media-packets", p.packets + r->foreign_packets);
-    counter(r, "media-bytes", p.bytes + r->foreign_bytes);
-    counter(r, "media-duplicates", p.duplicates + r->foreign_duplicates);
-    counter(r, "media-malformed", p.malformed);
-    counter(r, "media-frames-complete", p.frames_complete);
-    counter(r, "media-frames-incomplete", p.frames_incomplete);
-    counter(r, "media-frames-late", p.frames_late);
-    counter(r, "media-freezes", p.freezes);
-    counter(r, "media-freeze-ns", (uint64_t)p.freeze_total);
-    counter(r, "media-restored", r->restored);
-    counter(r, "media-missing", n.gaps);
-    counter(r, "media-recovered", n.recovered);
-    counter(r, "media-given-up", n.given_up);
+    record_put_counter(r->rec, "media-packets", p.packets + r->foreign_packets);
+    record_put_counter(r->rec, "media-bytes", p.bytes + r->foreign_bytes);
+    record_put_counter(r->rec, "media-duplicates", p.duplicates + r->foreign_duplicates);
+    record_put_counter(r->rec, "media-malformed", p.malformed);
+    record_put_counter(r->rec, "media-frames-complete", p.frames_complete);
+    record_put_counter(r->rec, "media-frames-incomplete", p.frames_incomplete);
+    record_put_counter(r->rec, "media-frames-late", p.frames_late);
+    record_put_counter(r->rec, "media-freezes", p.freezes);
+    record_put_counter(r->rec, "media-freeze-ns", (uint64_t)p.freeze_total);
+    record_put_counter(r->rec, "media-restored", r->restored);
+    record_put_counter(r->rec, "media-missing", n.gaps);
+    record_put_counter(r->rec, "media-recovered", n.recovered);
+    record_put_counter(r->rec, "media-given-up", n.given_up);
     if (r->has_audio) {
         audio_sink_counters(&r->audio);
     }
-    counter(r, "padding-packets", r->padding);
-    counter(r, "bad-rtp", r->rtp_malformed);
-    counter(r, "unnumbered-packets", r->unnumbered);
-    counter(r, "rtcp-malformed", r->rtcp_malformed);
-    counter(r, "feedbacks-sent", r->feedbacks);
-    counter(r, "nacks-sent", r->nacks);
-    counter(r, "plis-sent", r->plis);
-    counter(r, "reports-sent", r->reports);
+    record_put_counter(r->rec, "padding-packets", r->padding);
+    record_put_counter(r->rec, "bad-rtp", r->rtp_malformed);
+    record_put_counter(r->rec, "unnumbered-packets", r->unnumbered);
+    record_put_counter(r->rec, "rtcp-malformed", r->rtcp_malformed);
+    record_put_counter(r->rec, "feedbacks-sent", r->feedbacks);
+    record_put_counter(r->rec, "nacks-sent", r->nacks);
+    record_put_counter(r->rec, "plis-sent", r->plis);
+    record_put_counter(r->rec, "reports-sent", r->reports);
 }

@@ -557,34 +557,29 @@ bool webrtc_media_tx_drained(const struct webrtc_media_tx *m)
     return !m->head && !has_audio(m);
 }
 
-static void counter(const struct webrtc_media_tx *m, const char *name, uint64_t value)
-{
-    record_put_named(m->rec, RECORD_COUNTER, name, (int64_t)value);
-}
-
 void webrtc_media_tx_counters(const struct webrtc_media_tx *m)
 {
-    counter(m, "media-frames", m->frames);
-    counter(m, "media-frames-skipped", m->skipped);
-    counter(m, "media-packets", m->packets);
-    counter(m, "media-bytes", m->bytes);
-    counter(m, "media-dropped", m->dropped);
+    record_put_counter(m->rec, "media-frames", m->frames);
+    record_put_counter(m->rec, "media-frames-skipped", m->skipped);
+    record_put_counter(m->rec, "media-packets", m->packets);
+    record_put_counter(m->rec, "media-bytes", m->bytes);
+    record_put_counter(m->rec, "media-dropped", m->dropped);
     if (m->audio.cfg.rate) {
         audio_source_counters(&m->audio, m->rec);
     }
-    counter(m, "media-resent", m->resent);
-    counter(m, "media-resend-unknown", m->resend_unknown);
-    counter(m, "media-resend-refused", m->resend_refused);
-    counter(m, "probe-packets", m->probe_packets);
-    counter(m, "padding-packets", m->padding);
-    counter(m, "feedbacks-received", m->sent.feedbacks);
-    counter(m, "feedbacks-malformed", m->sent.malformed);
+    record_put_counter(m->rec, "media-resent", m->resent);
+    record_put_counter(m->rec, "media-resend-unknown", m->resend_unknown);
+    record_put_counter(m->rec, "media-resend-refused", m->resend_refused);
+    record_put_counter(m->rec, "probe-packets", m->probe_packets);
+    record_put_counter(m->rec, "padding-packets", m->padding);
+    record_put_counter(m->rec, "feedbacks-received", m->sent.feedbacks);
+    record_put_counter(m->rec, "feedbacks-malformed", m->sent.malformed);
     if (m->sent.sources) {
-        counter(m, "ecn-marks-reported", m->marks);
+        record_put_counter(m->rec, "ecn-marks-reported", m->marks);
     }
-    counter(m, "packets-lost", m->sent.lost);
-    counter(m, "packets-spuriously-lost", m->sent.spurious);
-    counter(m, "nacks-received", m->nacks);
-    counter(m, "plis-received", m->plis);
-    counter(m, "rtcp-malformed", m->rtcp_malformed);
+    record_put_counter(m->rec, "packets-lost", m->sent.lost);
+    record_put_counter(m->rec, "packets-spuriously-lost", m->sent.spurious);
+    record_put_counter(m->rec, "nacks-received", m->nacks);
+    record_put_counter(m->rec, "plis-received", m->plis);
+    record_put_counter(m->rec, "rtcp-malformed", m->rtcp_malformed);
 }

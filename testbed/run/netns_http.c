@@ -237,7 +237,7 @@ void netns_http_write(const struct netns_run *r, const struct record_sink *sink)
                     {"origin-ends", h->deaths}};
 
     for (size_t i = 0; h->wanted && i < sizeof counters / sizeof *counters; i++) {
-        record_put_named(sink, RECORD_COUNTER, counters[i].name, (int64_t)counters[i].value);
+        record_put_counter(sink, counters[i].name, counters[i].value);
     }
 }
 

@@ -232,7 +232,7 @@ static void record_link(const struct run_sim *w, const struct record_sink *sink,
                      (int64_t)c.in_bytes, (int64_t)c.out_packets, (int64_t)c.out_bytes,
                      (int64_t)c.queue_drops, (int64_t)c.loss_drops, c.backlog_max_bytes);
     snprintf(duplicated, sizeof duplicated, "link-duplicated-%s", name);
-    record_put_named(sink, RECORD_COUNTER, duplicated, (int64_t)c.duplicated);
+    record_put_counter(sink, duplicated, c.duplicated);
     record_queue(w, sink, name, l);
 }
 
