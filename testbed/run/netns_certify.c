@@ -121,23 +121,10 @@ static int send_due(const struct probing *p, struct course *c, ns_t *next)
     return 0;
 }
 
-static ns_t stamp_of(struct msghdr *h)
-{
-    struct timespec t;
-
-    for (struct cmsghdr *c = CMSG_FIRSTHDR(h); c; c = CMSG_NXTHDR(h, c)) {
-        if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_TIMESTAMPNS) {
-            memcpy(&t, CMSG_DATA(c), sizeof t);
-            return (ns_t)t.tv_sec * NS_PER_S + t.tv_nsec;
-        }
-    }
-    return NS_NEVER;
-}
-
 static void note_arrival(const struct probing *p, struct course *c, struct msghdr *h,
                          ns_t wall_offset)
 {
-    ns_t stamp = stamp_of(h);
+    ns_t stamp = realtime_stamp(h);
     struct mark mark;
 
     memcpy(&mark, h->msg_iov[0].iov_base, sizeof mark);

@@ -2,19 +2,26 @@
 #include "testbed/wire/realtime.h"
 
 #include <sched.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 
 #define SPIN_LIMIT_US 5000000
 #define READINGS 5
+
+static ns_t ns_of(const struct timespec *t)
+{
+    return (ns_t)t->tv_sec * NS_PER_S + t->tv_nsec;
+}
 
 static ns_t read_clock(clockid_t id)
 {
     struct timespec t;
 
     clock_gettime(id, &t);
-    return (ns_t)t.tv_sec * NS_PER_S + t.tv_nsec;
+    return ns_of(&t);
 }
 
 ns_t realtime_mono(void)
@@ -45,6 +52,19 @@ ns_t realtime_wall_offset(void)
 struct timespec realtime_timespec(ns_t t)
 {
     return (struct timespec){.tv_sec = t / NS_PER_S, .tv_nsec = t % NS_PER_S};
+}
+
+ns_t realtime_stamp(struct msghdr *h)
+{
+    struct timespec t;
+
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(h); c; c = CMSG_NXTHDR(h, c)) {
+        if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_TIMESTAMPNS) {
+            memcpy(&t, CMSG_DATA(c), sizeof t);
+            return ns_of(&t);
+        }
+    }
+    return NS_NEVER;
 }
 
 bool realtime_schedule(int priority)

@@ -221,20 +221,6 @@ void wire_close(struct wire *w)
     errno = saved;
 }
 
-/* The kernel's receive stamp (wall clock), 0 if there is none. */
-static ns_t stamp_of(struct msghdr *h)
-{
-    struct timespec t;
-
-    for (struct cmsghdr *c = CMSG_FIRSTHDR(h); c; c = CMSG_NXTHDR(h, c)) {
-        if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_TIMESTAMPNS) {
-            memcpy(&t, CMSG_DATA(c), sizeof t);
-            return (ns_t)t.tv_sec * NS_PER_S + t.tv_nsec;
-        }
-    }
-    return 0;
-}
-
 /* What the link model makes of frames that came and went; inside includes copies. */
 static void count_shaped(struct side *s)
 {
@@ -267,7 +253,8 @@ static void accept_frame(struct wire *w, struct side *s, size_t i, ns_t now, ns_
 {
     struct msghdr *h = &w->in.messages[i].msg_hdr;
     struct wire_counters *c = &s->counters;
-    ns_t stamp = stamp_of(h), arrival = stamp ? ns_min(stamp - wall_offset, now) : now;
+    ns_t stamp = realtime_stamp(h);
+    ns_t arrival = stamp == NS_NEVER ? now : ns_min(stamp - wall_offset, now);
     size_t len = w->in.messages[i].msg_len;
     struct impair_fate fate;
 
