@@ -14,7 +14,6 @@
 /* After one agent has ended the other one gets this long beyond what the path may still hold, for
  * what was sent last counts too; and after being told to stop, this long. */
 #define OTHER_GRACE (2 * NS_PER_S)
-#define STOP_GRACE (2 * NS_PER_S)
 /* A run that has not ended this long after its latest proper end, and the path's, is ended. */
 #define LIMIT_MARGIN (10 * NS_PER_S)
 #define HELPERS (3 + TOPOLOGY_SEGMENTS_MAX)
@@ -47,13 +46,26 @@ void netns_agents_end(struct netns_side *s, int signal)
     child_signal(&s->agent, signal);
 }
 
+void netns_agents_step(struct netns_stopping *s, ns_t now)
+{
+    if (!child_running(&s->side->agent) || now < s->next) {
+        return;
+    }
+    if (s->signal == SIGTERM) {
+        s->side->told = now;
+    }
+    netns_agents_end(s->side, s->signal);
+    s->signal = SIGKILL;
+    s->next = now + NETNS_STOP_GRACE;
+}
+
 static void escalate(struct ending *e, ns_t now)
 {
     for (int i = 0; i < NETNS_SIDES; i++) {
         netns_agents_end(&e->sides[i], e->signal);
     }
     e->signal = SIGKILL;
-    e->next = now + STOP_GRACE;
+    e->next = now + NETNS_STOP_GRACE;
 }
 
 /* A helper that ends while agents run takes the run with it. */

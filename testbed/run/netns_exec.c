@@ -17,7 +17,6 @@
 #include <string.h>
 
 #define READY_LOOK_EVERY (10 * NS_PER_MS)
-#define STOP_GRACE (2 * NS_PER_S) /* from SIGTERM to SIGKILL, and beyond what the path holds */
 #define VARIABLE_BYTES (SCENARIO_TEXT_MAX + 64)
 #define OUTPUT_LOOKED_AT_BYTES (1 << 20) /* for line:TEXT, of each log */
 
@@ -173,31 +172,11 @@ int netns_exec_release(struct netns_run *r)
     return start(r, !netns_exec_server(r));
 }
 
-/* How far one command's end has been brought about. */
-struct stopping {
-    struct netns_side *side;
-    ns_t next;  /* CLOCK_MONOTONIC of the next step */
-    int signal; /* what comes then */
-};
-
-static void step(struct stopping *s, ns_t now)
-{
-    if (!child_running(&s->side->agent) || now < s->next) {
-        return;
-    }
-    if (s->signal == SIGTERM) {
-        s->side->told = now;
-    }
-    netns_agents_end(s->side, s->signal);
-    s->signal = SIGKILL;
-    s->next = now + STOP_GRACE;
-}
-
 /* When one command has ended, what is on the way still counts; then the other is told. */
-static void follow(const struct netns_run *r, struct stopping ends[NETNS_SIDES],
+static void follow(const struct netns_run *r, struct netns_stopping ends[NETNS_SIDES],
                    bool over[NETNS_SIDES], ns_t now)
 {
-    ns_t grace = run_bounds_path(&r->run->scenario) + STOP_GRACE;
+    ns_t grace = run_bounds_path(&r->run->scenario) + NETNS_STOP_GRACE;
 
     for (int i = 0; i < NETNS_SIDES; i++) {
         if (!over[i] && !child_running(&r->sides[i].agent)) {
@@ -211,7 +190,7 @@ int netns_exec_wait(struct netns_run *r)
 {
     const struct scenario *s = &r->run->scenario;
     ns_t limit = ns_add(r->start, s->duration != NS_NEVER ? s->duration : s->time_limit);
-    struct stopping ends[NETNS_SIDES] = {
+    struct netns_stopping ends[NETNS_SIDES] = {
         {&r->sides[NETNS_SENDER], NS_NEVER, SIGTERM},
         {&r->sides[NETNS_RECEIVER], NS_NEVER, SIGTERM},
     };
@@ -228,7 +207,7 @@ int netns_exec_wait(struct netns_run *r)
         }
         follow(r, ends, over, now);
         for (int i = 0; i < NETNS_SIDES; i++) {
-            step(&ends[i], now);
+            netns_agents_step(&ends[i], now);
         }
         netns_agents_progress(r, now, &progress);
     }

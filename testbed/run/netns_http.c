@@ -22,7 +22,6 @@
 /* From a server's end to its next beginning, as whoever looks after one would have it. */
 #define RESTART_DELAY NS_PER_S
 #define RESTARTS_MAX 20
-#define STOP_GRACE (2 * NS_PER_S) /* from SIGTERM to SIGKILL */
 #define LIMIT_MARGIN (10 * NS_PER_S)
 
 bool netns_http_wanted(const struct netns_run *r)
@@ -127,26 +126,6 @@ int netns_http_release(struct netns_run *r)
 
 /* ---- the end ---- */
 
-/* How far a side's end has been brought about. */
-struct stopping {
-    struct netns_side *side;
-    ns_t next; /* CLOCK_MONOTONIC of the next step */
-    int signal;
-};
-
-static void step(struct stopping *s, ns_t now)
-{
-    if (!child_running(&s->side->agent) || now < s->next) {
-        return;
-    }
-    if (s->signal == SIGTERM) {
-        s->side->told = now;
-    }
-    netns_agents_end(s->side, s->signal);
-    s->signal = SIGKILL;
-    s->next = now + STOP_GRACE;
-}
-
 /* When a server that has ended while players need it begins again; NS_NEVER: it need not. */
 static ns_t note_death(struct netns_run *r, ns_t now)
 {
@@ -162,8 +141,9 @@ int netns_http_wait(struct netns_run *r)
 {
     const struct scenario *s = &r->run->scenario;
     ns_t limit = ns_add(r->start, run_bounds_end(s));
-    struct stopping server = {&r->sides[NETNS_SENDER], NS_NEVER, SIGTERM};
-    struct stopping players = {&r->sides[NETNS_RECEIVER], ns_add(limit, LIMIT_MARGIN), SIGTERM};
+    struct netns_stopping server = {&r->sides[NETNS_SENDER], NS_NEVER, SIGTERM};
+    struct netns_stopping players = {&r->sides[NETNS_RECEIVER], ns_add(limit, LIMIT_MARGIN),
+                                     SIGTERM};
     ns_t now = realtime_mono(), progress = r->start, restart = NS_NEVER;
     bool serves = true, play = true;
     int rc = 0;
@@ -187,8 +167,8 @@ int netns_http_wait(struct netns_run *r)
             serves = true;
             rc = rc ? rc : start_origin(r);
         }
-        step(&server, now);
-        step(&players, now);
+        netns_agents_step(&server, now);
+        netns_agents_step(&players, now);
         netns_agents_progress(r, now, &progress);
     }
     return rc ? rc : netns_agents_ended(r, now);

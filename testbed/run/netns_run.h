@@ -10,6 +10,7 @@
 #include "testbed/run/certify.h"
 #include "testbed/run/child.h"
 #include "testbed/run/manifest.h"
+#include "testbed/run/netns_agents.h"
 #include "testbed/run/netns_http.h"
 #include "testbed/run/netns_rates.h"
 #include "testbed/run/netns_watch.h"
@@ -21,9 +22,7 @@
 #define NETNS_RUN_PORT 5000 /* of the first call, and of commands */
 #define NETNS_RUN_PATH_MAX 4096
 
-/* Agents come in pairs, the end that sends first: sides 2i and 2i + 1 are pair i. The first pair is
- * the call that the run is about. */
-enum { NETNS_SENDER, NETNS_RECEIVER, NETNS_SIDES };
+/* Of pairs of agents: calls, and UDP that is none. */
 #define NETNS_PAIRS_MAX (1 + SCENARIO_CALLS_MAX + SCENARIO_UDP_MAX)
 
 /* What a person may want to know of the set-up besides the manifest. */
@@ -38,22 +37,6 @@ struct netns_clock {
     ns_t offset, looked; /* at the last look, by the monotonic clock; looked 0: none yet */
     ns_t step;           /* the largest change between two looks beyond what slewing explains */
     uint64_t steps;
-};
-
-/* An agent, or a command in its place. */
-struct netns_side {
-    char folder[16]; /* where its files are, in the run's folder: "", "call2/" */
-    char name[24];   /* of its files there: "sender", "receiver" */
-    enum topology_node node;
-    struct agent_config config;
-    struct child agent;
-    int ready_fd, start_fd; /* our ends of the barrier's pipes, -1: none */
-    bool timed_out;         /* had to be killed */
-    /* NS_NEVER: not known. What it had waited for a processor when it was told to end, and what it
-     * waited from then on until it was killed. */
-    ns_t waited_before, waited;
-    ns_t told; /* stack exec: CLOCK_MONOTONIC of its SIGTERM, 0: none was needed */
-    struct manifest_agent outcome;
 };
 
 /* A call beside the first: its share of the scenario, and its manifest. */
@@ -148,42 +131,6 @@ int netns_warm_up(struct netns_run *r);
 /* netns_certify.c: measures the path into r->certified and certificate.json, and leaves it empty.
  * Does nothing when the run does without. */
 int netns_certify(struct netns_run *r);
-
-/* netns_launch.c */
-/* Starts all agents and waits until their sockets are bound. */
-int netns_agents_start(struct netns_run *r);
-/* Tells all the common start, about 100 ms ahead. */
-int netns_agents_release(struct netns_run *r);
-/* Starts a program that lies beside this one, for a side: told by its .conf, by arguments of its
- * own (NULL terminated) and by the barrier; then waits until it is ready. */
-int netns_launch(struct netns_run *r, struct netns_side *s, const char *program,
-                 const char *const *arguments);
-int netns_await_ready(struct netns_run *r, struct netns_side *s);
-/* Fails with what a side that ended instead of getting ready said last. */
-int netns_agents_not_ready(struct netns_run *r, struct netns_side *s);
-/* The last line a side wrote to its log, without its own name; empty if there is none. */
-void netns_last_words(struct netns_run *r, const struct netns_side *s, char *out, size_t len);
-
-/* netns_agents.c */
-/* Waits for all to end, the later one of a pair not for ever, and the others not for ever after the
- * first pair; sets the manifests' durations. */
-int netns_agents_wait(struct netns_run *r);
-/* Shared with netns_exec.c: waits until something of the run ends or CLOCK_MONOTONIC until, and
- * fails when that was a helper; reports progress when it is due; notes how all sides ended. */
-int netns_agents_poll(struct netns_run *r, ns_t until);
-/* SIGTERM or SIGKILL to a side that still runs, with a note of what it waits for. */
-void netns_agents_end(struct netns_side *s, int signal);
-void netns_agents_progress(struct netns_run *r, ns_t now, ns_t *next);
-int netns_agents_ended(struct netns_run *r, ns_t now);
-
-/* netns_exec.c: the same three for the commands of stack exec; the start of the one that does not
- * serve is the run's start. */
-bool netns_exec_wanted(const struct netns_run *r);
-/* The side whose command serves: started first, and told to stop when the other one has ended. */
-int netns_exec_server(const struct netns_run *r);
-int netns_exec_start(struct netns_run *r);
-int netns_exec_release(struct netns_run *r);
-int netns_exec_wait(struct netns_run *r);
 
 /* netns_clock.c: looks at the wall clock, and notes a step since the look before. Returns its
  * offset. */
