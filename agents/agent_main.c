@@ -15,9 +15,9 @@
 #include "agents/webrtc/webrtc_agent.h"
 
 #include <argp.h>
+#include <err.h>
 #include <errno.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,17 +86,6 @@ static const struct argp_option argp_options[] = {
      "read the start of the run there: CLOCK_MONOTONIC ns, 8 bytes in host order", 0},
     {0},
 };
-
-__attribute__((format(printf, 1, 2))) static void complain(const char *format, ...)
-{
-    va_list args;
-
-    fputs("agent: ", stderr);
-    va_start(args, format);
-    vfprintf(stderr, format, args);
-    va_end(args);
-    fputc('\n', stderr);
-}
 
 static void set_key(struct argp_state *state, const char *key, const char *value)
 {
@@ -205,7 +194,7 @@ static void env_random(void *ctx, void *out, size_t len)
         ssize_t n = getrandom(to, len, 0);
 
         if (n < 0 && errno != EINTR) { /* cannot happen since Linux 3.17, but keys depend on it */
-            complain("getrandom: %m");
+            warn("getrandom");
             abort();
         }
         if (n > 0) {
@@ -237,7 +226,7 @@ static int open_log(FILE **out, const char *path, const char *mode)
     }
     *out = fopen(path, mode);
     if (!*out) {
-        complain("%s: %m", path);
+        warn("%s", path);
         return ERR_OS;
     }
     return 0;
@@ -251,18 +240,18 @@ static int program_open(struct program *p)
 
     p->stop_fd = run_start_signals();
     if (p->stop_fd < 0) {
-        complain("signalfd: %m");
+        warn("signalfd");
         return ERR_OS;
     }
     rc = udp_sock_open(&p->sock, &o->config.local);
     if (rc) {
-        complain("%s: %s", addr_print(&o->config.local, text),
-                 rc == ERR_OS ? strerror(errno) : err_text(rc));
+        warnx("%s: %s", addr_print(&o->config.local, text),
+              rc == ERR_OS ? strerror(errno) : err_text(rc));
         return rc;
     }
     o->config.local = *udp_sock_local(p->sock);
     if (o->records_dir && mkdir(o->records_dir, 0777) && access(o->records_dir, W_OK | X_OK)) {
-        complain("%s: %m", o->records_dir);
+        warn("%s", o->records_dir);
         return ERR_OS;
     }
     rc = o->records_dir ? record_csv_open(&p->records, o->records_dir, role_names[o->config.role])
@@ -280,11 +269,11 @@ static int close_log(FILE *f, const char *path)
     bool failed = f && ferror(f);
 
     if (f && fclose(f)) {
-        complain("%s: not written in full: %m", path);
+        warn("%s: not written in full", path);
         return ERR_OS;
     }
     if (failed) { /* long ago; why is not known any more */
-        complain("%s: not written in full", path);
+        warnx("%s: not written in full", path);
     }
     return failed ? ERR_OS : 0;
 }
@@ -295,7 +284,7 @@ static int program_close(struct program *p)
 
     rc = close_log(p->keylog, p->opt.keylog_path) ? ERR_OS : rc;
     if (p->records && record_csv_close(p->records)) {
-        complain("%s: records not written in full: %m", p->opt.records_dir);
+        warn("%s: records not written in full", p->opt.records_dir);
         rc = ERR_OS;
     }
     udp_sock_close(p->sock);
@@ -312,7 +301,7 @@ static int await_start(struct program *p)
     int rc = run_start_await(&p->opt.start, p->stop_fd, &p->start, &m);
 
     if (rc) {
-        complain("%s", m.text);
+        warnx("%s", m.text);
     }
     return rc;
 }
@@ -328,7 +317,7 @@ static int read_description(const struct program *p, const char *path, char *tex
     int n = text_file_wait(path, text, SDP_BYTES_MAX + 1, p->stop_fd, &message);
 
     if (n < 0) {
-        complain("%s: %s", path, message.text);
+        warnx("%s: %s", path, message.text);
     }
     return n;
 }
@@ -340,7 +329,7 @@ static int write_description(const struct options *o, const char *text, int len)
     int rc = text_file_put(path, text, (size_t)len, &message);
 
     if (rc) {
-        complain("%s: %s", path, message.text);
+        warnx("%s: %s", path, message.text);
     }
     return rc;
 }
@@ -356,7 +345,7 @@ static int answer_peer(const struct program *p, struct agent *a, char *theirs, c
     n = webrtc_agent_answer(a, udp_sock_local(p->sock), theirs, (size_t)n, ours, SDP_BYTES_MAX + 1,
                             &message);
     if (n < 0) {
-        complain("%s: %s", p->opt.offer_path, message.text);
+        warnx("%s: %s", p->opt.offer_path, message.text);
         return n;
     }
     return write_description(&p->opt, ours, n);
@@ -368,9 +357,9 @@ static int call_peer(const struct program *p, struct agent *a, char *theirs, cha
     int n = webrtc_agent_offer(a, udp_sock_local(p->sock), ours, SDP_BYTES_MAX + 1);
 
     if (n < 0) {
-        complain("no offer can be made: %s",
-                 n == ERR_CONFIG ? "neither media nor data is to flow, or --local is a wildcard"
-                                 : err_text(n));
+        warnx("no offer can be made: %s",
+              n == ERR_CONFIG ? "neither media nor data is to flow, or --local is a wildcard"
+                              : err_text(n));
         return n;
     }
     n = write_description(&p->opt, ours, n);
@@ -380,7 +369,7 @@ static int call_peer(const struct program *p, struct agent *a, char *theirs, cha
     if (n > 0) {
         n = webrtc_agent_accept(a, theirs, (size_t)n, &message);
         if (n) {
-            complain("%s: %s", p->opt.answer_path, message.text);
+            warnx("%s: %s", p->opt.answer_path, message.text);
         }
     }
     return n;
@@ -394,7 +383,7 @@ static int find_peer(struct program *p, struct agent *a)
     int rc;
 
     if (!text) {
-        complain("%m");
+        warn(NULL);
         return ERR_NOMEM;
     }
     rc = p->opt.offer_path ? answer_peer(p, a, text, text + SDP_BYTES_MAX + 1)
@@ -423,7 +412,7 @@ static int run_agent(struct program *p)
     int rc = agent_new(&driver.agent, &p->opt.config, &env, clock_mono() - p->start);
 
     if (rc) {
-        complain("cannot start: %s", err_text(rc));
+        warnx("cannot start: %s", err_text(rc));
         return rc;
     }
     if (signalled(&p->opt) && (rc = find_peer(p, driver.agent))) {
@@ -433,14 +422,14 @@ static int run_agent(struct program *p)
     driver.start = p->start;
     rc = udp_driver_run(&driver);
     if (rc) {
-        complain("%s", rc == ERR_LIMIT ? "stopped by a second signal" : strerror(errno));
+        warnx("%s", rc == ERR_LIMIT ? "stopped by a second signal" : strerror(errno));
     } else if (agent_error(driver.agent)) {
-        complain("%s: %s", role_names[p->opt.config.role], agent_error(driver.agent));
+        warnx("%s: %s", role_names[p->opt.config.role], agent_error(driver.agent));
         rc = ERR_PROTOCOL;
     }
     if (driver.send_errors) {
-        complain("the kernel refused %llu datagrams; the first: %s",
-                 (unsigned long long)driver.send_errors, strerror(driver.send_errno));
+        warnx("the kernel refused %llu datagrams; the first: %s",
+              (unsigned long long)driver.send_errors, strerror(driver.send_errno));
     }
     udp_driver_record(&driver, sink);
     agent_free(driver.agent);
@@ -465,7 +454,7 @@ static int check_signalling(const struct options *o)
         wrong = "ecn: a session by --offer or --answer has none";
     }
     if (wrong) {
-        complain("%s", wrong);
+        warnx("%s", wrong);
     }
     return wrong ? ERR_CONFIG : 0;
 }
@@ -476,24 +465,24 @@ static int check_config(const struct options *o)
     char message[MESSAGE_BYTES];
 
     if (c->stack == AGENT_STACK_PLAY_HTTP) {
-        complain("stack play-http is build/player's, and a web server's");
+        warnx("stack play-http is build/player's, and a web server's");
         return ERR_CONFIG;
     }
     if (check_signalling(o)) {
         return ERR_CONFIG;
     }
     if (!c->local.family || (!c->remote.family && !signalled(o))) {
-        complain("--local and --remote are needed; try --help");
+        warnx("--local and --remote are needed; try --help");
         return ERR_CONFIG;
     }
     if (agent_config_check(c, message, sizeof message)) {
-        complain("%s", message);
+        warnx("%s", message);
         return ERR_CONFIG;
     }
     if (c->role == AGENT_ROLE_SENDER && c->media && c->encoder == AGENT_ENCODER_TRACE &&
         (!o->trace || o->trace->fps != c->fps)) {
-        complain(o->trace ? "media.fps is not that of the trace"
-                          : "media.encoder = trace needs --trace FILE");
+        warnx(o->trace ? "media.fps is not that of the trace"
+                       : "media.encoder = trace needs --trace FILE");
         return ERR_CONFIG;
     }
     return 0;

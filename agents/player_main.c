@@ -10,10 +10,10 @@
 #include "agents/record/record_csv.h"
 
 #include <argp.h>
+#include <err.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,17 +54,6 @@ static const struct argp_option argp_options[] = {
      "read the start of the run there: CLOCK_MONOTONIC ns, 8 bytes in host order", 0},
     {0},
 };
-
-__attribute__((format(printf, 1, 2))) static void complain(const char *format, ...)
-{
-    va_list args;
-
-    fputs("player: ", stderr);
-    va_start(args, format);
-    vfprintf(stderr, format, args);
-    va_end(args);
-    fputc('\n', stderr);
-}
 
 static int fd_number(struct argp_state *state, const char *text)
 {
@@ -137,7 +126,7 @@ static void note_failure(void *ctx, const char *line)
     struct program *p = ctx;
 
     if (p->complaints++ < COMPLAINTS_MAX) {
-        complain("%s", line);
+        warnx("%s", line);
     }
 }
 
@@ -147,14 +136,14 @@ static int program_open(struct program *p)
 
     p->stop_fd = run_start_signals();
     if (p->stop_fd < 0) {
-        complain("signalfd: %m");
+        warn("signalfd");
         return ERR_OS;
     }
     if (!o->records_dir) {
         return 0;
     }
     if (mkdir(o->records_dir, 0777) && access(o->records_dir, W_OK | X_OK)) {
-        complain("%s: %m", o->records_dir);
+        warn("%s", o->records_dir);
         return ERR_OS;
     }
     return record_csv_open(&p->records, o->records_dir, "receiver");
@@ -179,12 +168,12 @@ static int play(struct program *p)
                                        .ctx = p};
     rc = rc ? rc : http_players_run(&p->players, &m);
     if (rc) {
-        complain("%s", m.text);
+        warnx("%s", m.text);
         return rc;
     }
     http_players_record(&p->players);
     if (p->complaints > COMPLAINTS_MAX) {
-        complain("%" PRId64 " failures more", p->complaints - COMPLAINTS_MAX);
+        warnx("%" PRId64 " failures more", p->complaints - COMPLAINTS_MAX);
     }
     return 0;
 }
@@ -194,7 +183,7 @@ static int program_close(struct program *p)
     int rc = 0;
 
     if (p->records && record_csv_close(p->records)) {
-        complain("%s: records not written in full: %m", p->opt.records_dir);
+        warn("%s: records not written in full", p->opt.records_dir);
         rc = ERR_OS;
     }
     if (p->stop_fd >= 0) {
@@ -220,7 +209,7 @@ int main(int argc, char **argv)
     p.opt.config.role = AGENT_ROLE_RECEIVER;
     if (agent_config_check(&p.opt.config, m.text, sizeof m.text) ||
         player_options_check(p.opt.url, p.opt.ca_path, &m)) {
-        complain("%s", m.text);
+        warnx("%s", m.text);
         return EXIT_USAGE;
     }
     signal(SIGPIPE, SIG_IGN);
