@@ -14,8 +14,6 @@
 #define WORDS_MAX 7 /* of an enum, and a NULL */
 #define HELP_COLUMNS 72
 #define RATE_MAX INT64_C(10000000000)
-/* what libwebrtc takes, and our agent */
-#define WEBRTC_MESSAGE_MAX (256 * 1024)
 #define TIME_MAX (24 * 3600 * NS_PER_S)
 
 enum key_type { KEY_COUNT, KEY_TIME, KEY_RATE, KEY_BYTES, KEY_ENUM, KEY_ADDR, KEY_STEP };
@@ -457,136 +455,6 @@ int agent_config_parse(struct agent_config *c, const char *text, size_t text_len
     return 0;
 }
 
-static int check_steps(const struct agent_config *c, char *message, size_t len)
-{
-    struct agent_config later = *c;
-
-    for (int64_t i = 0; i < c->step_count; i++) {
-        const struct agent_step *s = &c->steps[i];
-
-        if (i && s->at < s[-1].at)
-            return fail(message, len, "step %" PRId64 " is earlier than the one before it", i + 1);
-        for (const struct agent_step *o = s; o > c->steps && o[-1].at == s->at; o--) {
-            if (o[-1].key == s->key)
-                return fail(message, len, "step %" PRId64 " sets %s a second time at its time",
-                            i + 1, agent_step_name(s->key));
-        }
-        agent_config_step(&later, s);
-        if ((i + 1 == c->step_count || s[1].at > s->at) && later.min_rate > later.max_rate)
-            return fail(message, len,
-                        "from step %" PRId64 " on media.min-rate is above media.max-rate", i + 1);
-    }
-    return 0;
-}
-
-static const char *const groups[AGENT_CHANNELS_MAX] = {"data", "data2", "data3", "data4"};
-
-static int check_call(const struct agent_config *c, char *message, size_t len)
-{
-    if (c->media && c->media_stop <= c->media_start)
-        return fail(message, len, "media.stop is not after media.start");
-    if (c->media_resume != NS_NEVER && c->media_resume <= c->media_pause)
-        return fail(message, len, "media.resume is not after media.pause");
-    if (c->audio_rate && rate_bytes(c->audio_rate, c->audio_interval) > AGENT_AUDIO_BYTES_MAX)
-        return fail(message, len,
-                    "audio.rate makes packets of more than %d bytes every audio.interval",
-                    AGENT_AUDIO_BYTES_MAX);
-    if (c->audio_rate && rate_bytes(c->audio_rate, c->audio_interval) < 1)
-        return fail(message, len, "audio.rate makes less than a byte every audio.interval");
-    if (c->priority != 1 && c->preset != AGENT_PRESET_LIBWEBRTC && c->preset != AGENT_PRESET_MUXBED)
-        return fail(message, len,
-                    "priority: only the presets libwebrtc and muxbed have other weights than 1");
-    if (c->ecn == AGENT_ECN_L4S &&
-        (c->preset == AGENT_PRESET_RENO || c->preset == AGENT_PRESET_CUBIC ||
-         c->preset == AGENT_PRESET_BBR))
-        return fail(message, len,
-                    "ecn: l4s needs a rate control that answers marks by their share; the presets "
-                    "reno, cubic and bbr have off and classic");
-    return 0;
-}
-
-/* What only one of the stacks can do. */
-static int check_stack(const struct agent_config *c, char *message, size_t len)
-{
-    if (c->stack == AGENT_STACK_WEBRTC && c->preset != AGENT_PRESET_LIBWEBRTC &&
-        c->preset != AGENT_PRESET_PROTOTYPE && c->preset != AGENT_PRESET_MUXBED)
-        return fail(message, len,
-                    "preset: the webrtc stack has libwebrtc, prototype and muxbed for its media, "
-                    "and SCTP's own for data");
-    for (size_t i = 0; i < AGENT_CHANNELS_MAX; i++) {
-        const struct agent_channel *d = &c->channels[i];
-
-        if (d->kind == AGENT_DATA_NONE)
-            continue;
-        if (c->stack == AGENT_STACK_WEBRTC && d->message_bytes > WEBRTC_MESSAGE_MAX)
-            return fail(message, len,
-                        "%s.message-size is above 262144, the largest message of the webrtc stack",
-                        groups[i]);
-        if (c->stack == AGENT_STACK_QUIC && d->retransmits != NS_NEVER)
-            return fail(message, len, "%s.retransmits: only the webrtc stack counts them",
-                        groups[i]);
-        if (d->retransmits != NS_NEVER && d->lifetime != NS_NEVER)
-            return fail(message, len, "%s.retransmits and %s.lifetime exclude each other",
-                        groups[i], groups[i]);
-    }
-    return 0;
-}
-
-static int check_play(const struct agent_config *c, bool flows, char *message, size_t len)
-{
-    const struct play_config *p = &c->play;
-
-    if (flows)
-        return fail(message, len, "media, data: stack %s has its players' tracks alone",
-                    c->stack == AGENT_STACK_PLAY_QUIC ? "play-quic" : "play-http");
-    /* with play-http it is the web server's, of which the players know nothing */
-    if (c->stack == AGENT_STACK_PLAY_QUIC && c->preset != AGENT_PRESET_RENO &&
-        c->preset != AGENT_PRESET_CUBIC && c->preset != AGENT_PRESET_BBR)
-        return fail(message, len, "preset: stack play-quic has reno, cubic and bbr");
-    if (p->track_min > p->track_max)
-        return fail(message, len, "play.track-min is above play.track-max");
-    if (p->ahead < p->start_buffer || p->ahead < p->resume_buffer)
-        return fail(message, len,
-                    "play.ahead is below play.start-buffer or play.resume-buffer: the player would "
-                    "wait for what it does not ask for");
-    return 0;
-}
-
-int agent_config_check(const struct agent_config *c, char *message, size_t len)
-{
-    bool plays = c->stack == AGENT_STACK_PLAY_QUIC || c->stack == AGENT_STACK_PLAY_HTTP;
-    bool data = false;
-
-    if (c->min_rate > c->max_rate)
-        return fail(message, len, "media.min-rate is above media.max-rate");
-    if (c->start_rate < c->min_rate || c->start_rate > c->max_rate)
-        return fail(message, len,
-                    "media.start-rate is not between media.min-rate and "
-                    "media.max-rate");
-    if (check_call(c, message, len))
-        return ERR_CONFIG;
-    for (size_t i = 0; i < AGENT_CHANNELS_MAX; i++) {
-        const struct agent_channel *d = &c->channels[i];
-
-        data |= d->kind != AGENT_DATA_NONE;
-        if (d->kind != AGENT_DATA_NONE && d->stop <= d->start)
-            return fail(message, len, "%s.stop is not after %s.start", groups[i], groups[i]);
-    }
-    if (plays && check_play(c, c->media || data, message, len))
-        return ERR_CONFIG;
-    if (c->udp && c->duration == NS_NEVER)
-        return fail(message, len, "duration: traffic without end needs one");
-    if (c->role == AGENT_ROLE_SENDER && !plays && !c->udp && !c->media && !data)
-        return fail(message, len,
-                    "a sender needs a media flow (media = 1) or a data flow "
-                    "(data = file)");
-    if (check_stack(c, message, len))
-        return ERR_CONFIG;
-    if (c->local.family && c->remote.family && c->local.family != c->remote.family)
-        return fail(message, len, "local and remote are of different address families");
-    return check_steps(c, message, len);
-}
-
 /* One line per step, one with "none" when there is none. */
 static void print_steps(const struct agent_config *c, const struct key *k, FILE *out)
 {
@@ -672,13 +540,22 @@ void agent_config_help(FILE *out, bool (*wanted)(const char *key))
     }
 }
 
-ns_t agent_config_end(const struct agent_config *c, bool wants_file, ns_t delivered)
+bool agent_config_wants_file(const struct agent_config *c)
 {
-    if (wants_file && delivered == NS_NEVER) {
+    bool any = false;
+
+    for (size_t i = 0; i < AGENT_CHANNELS_MAX; i++)
+        any |= c->channels[i].kind == AGENT_DATA_FILE;
+    return any;
+}
+
+ns_t agent_config_end(const struct agent_config *c, ns_t delivered)
+{
+    bool file = agent_config_wants_file(c);
+
+    if (file && delivered == NS_NEVER)
         return ns_min(c->duration, c->time_limit);
-    }
-    if (wants_file && c->duration == NS_NEVER) {
+    if (file && c->duration == NS_NEVER)
         return ns_add(delivered, c->linger);
-    }
     return c->duration;
 }

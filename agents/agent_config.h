@@ -177,8 +177,10 @@ void agent_config_print(const struct agent_config *c, FILE *out);
 /* One line per key that is wanted (NULL: all): name, type and unit, default, allowed, help. */
 void agent_config_help(FILE *out, bool (*wanted)(const char *key));
 
+/* Whether it has a file to deliver. */
+bool agent_config_wants_file(const struct agent_config *c);
 /* When a sender's run ends: at duration or, without one, linger after its files have been delivered
  * (NS_NEVER: not yet); while files are wanted and not delivered, at time_limit at the latest. */
-ns_t agent_config_end(const struct agent_config *c, bool wants_file, ns_t delivered);
+ns_t agent_config_end(const struct agent_config *c, ns_t delivered);
 
 #endif

@@ -402,21 +402,26 @@ static void test_retransmits(void **state)
 
 static void test_end(void **state)
 {
-    struct agent_config c = agent_config_default();
+    struct agent_config none = agent_config_default(), file;
 
     (void)state;
-    c.duration = NS_NEVER;
-    c.linger = 20 * NS_PER_S;
-    c.time_limit = 300 * NS_PER_S;
-    assert_int_equal(agent_config_end(&c, false, NS_NEVER), NS_NEVER);
-    assert_int_equal(agent_config_end(&c, true, NS_NEVER), 300 * NS_PER_S);
-    assert_int_equal(agent_config_end(&c, true, 66 * NS_PER_S), 86 * NS_PER_S);
-    c.duration = 90 * NS_PER_S;
-    assert_int_equal(agent_config_end(&c, false, NS_NEVER), 90 * NS_PER_S);
-    assert_int_equal(agent_config_end(&c, true, NS_NEVER), 90 * NS_PER_S);
-    assert_int_equal(agent_config_end(&c, true, 66 * NS_PER_S), 90 * NS_PER_S);
-    c.time_limit = 80 * NS_PER_S;
-    assert_int_equal(agent_config_end(&c, true, NS_NEVER), 80 * NS_PER_S);
+    none.duration = NS_NEVER;
+    none.linger = 20 * NS_PER_S;
+    none.time_limit = 300 * NS_PER_S;
+    none.channels[0].kind = AGENT_DATA_ENDLESS;
+    file = none;
+    file.channels[1].kind = AGENT_DATA_FILE;
+    assert_false(agent_config_wants_file(&none));
+    assert_true(agent_config_wants_file(&file));
+    assert_int_equal(agent_config_end(&none, NS_NEVER), NS_NEVER);
+    assert_int_equal(agent_config_end(&file, NS_NEVER), 300 * NS_PER_S);
+    assert_int_equal(agent_config_end(&file, 66 * NS_PER_S), 86 * NS_PER_S);
+    none.duration = file.duration = 90 * NS_PER_S;
+    assert_int_equal(agent_config_end(&none, NS_NEVER), 90 * NS_PER_S);
+    assert_int_equal(agent_config_end(&file, NS_NEVER), 90 * NS_PER_S);
+    assert_int_equal(agent_config_end(&file, 66 * NS_PER_S), 90 * NS_PER_S);
+    file.time_limit = 80 * NS_PER_S;
+    assert_int_equal(agent_config_end(&file, NS_NEVER), 80 * NS_PER_S);
 }
 
 int main(void)

@@ -192,20 +192,11 @@ static void finish_media(struct quic_agent *q, ns_t now)
     }
 }
 
-static bool wants_file(const struct quic_agent *q)
-{
-    bool any = false;
-
-    for (size_t i = 0; i < AGENT_CHANNELS_MAX; i++) {
-        any |= q->cfg.channels[i].kind == AGENT_DATA_FILE;
-    }
-    return any;
-}
-
 /* The end has come: was there a file that has not arrived? Said once. */
 static void note_unfinished(struct quic_agent *q, ns_t now)
 {
-    if (q->sender && !q->unfinished && wants_file(q) && q->delivered == NS_NEVER) {
+    if (q->sender && !q->unfinished && agent_config_wants_file(&q->cfg) &&
+        q->delivered == NS_NEVER) {
         q->unfinished = true;
         record_put_named(q->env.rec, RECORD_EVENT, "file-unfinished", now, 1);
     }
@@ -217,7 +208,7 @@ static ns_t end_time(const struct quic_agent *q)
     if (!q->sender || q->phase != PHASE_RUN) {
         return NS_NEVER;
     }
-    return agent_config_end(&q->cfg, wants_file(q), q->delivered);
+    return agent_config_end(&q->cfg, q->delivered);
 }
 
 /* Looks at what has changed and moves through the phases. */

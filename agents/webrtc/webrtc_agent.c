@@ -273,7 +273,7 @@ static void finish_media(struct webrtc_agent *w)
 /* The end has come: was there a file that has not arrived? Said once. */
 static void note_unfinished(struct webrtc_agent *w)
 {
-    if (w->sender && !w->unfinished && webrtc_channels_file_wanted(&w->cfg) &&
+    if (w->sender && !w->unfinished && agent_config_wants_file(&w->cfg) &&
         w->delivered == NS_NEVER) {
         w->unfinished = true;
         record_put_named(w->env.rec, RECORD_EVENT, "file-unfinished", w->now, 1);
@@ -289,7 +289,7 @@ static ns_t end_time(const struct webrtc_agent *w)
     if (!w->sender) {
         return w->bye_until;
     }
-    return agent_config_end(&w->cfg, webrtc_channels_file_wanted(&w->cfg), w->delivered);
+    return agent_config_end(&w->cfg, w->delivered);
 }
 
 /* Looks at what has changed and moves through the phases. */

@@ -74,16 +74,6 @@ bool webrtc_channels_wanted(const struct agent_config *cfg)
     return any;
 }
 
-bool webrtc_channels_file_wanted(const struct agent_config *cfg)
-{
-    bool any = false;
-
-    for (size_t i = 0; i < AGENT_CHANNELS_MAX; i++) {
-        any |= cfg->channels[i].kind == AGENT_DATA_FILE;
-    }
-    return any;
-}
-
 ns_t webrtc_channels_deadline(const struct webrtc_channels *c)
 {
     ns_t t = NS_NEVER;

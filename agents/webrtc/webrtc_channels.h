@@ -27,9 +27,8 @@ struct webrtc_channels {
 int webrtc_channels_init(struct webrtc_channels *c, const struct agent_config *cfg, bool server,
                          uint64_t seed, const struct record_sink *rec);
 void webrtc_channels_fini(struct webrtc_channels *c);
-/* Does the configuration ask for any? For a file? */
+/* Does the configuration ask for any? */
 bool webrtc_channels_wanted(const struct agent_config *cfg);
-bool webrtc_channels_file_wanted(const struct agent_config *cfg);
 /* When webrtc_channels_pump has something to do by the clock. */
 ns_t webrtc_channels_deadline(const struct webrtc_channels *c);
 /* Opens the channels when the association is up and hands over what is due and there is room for;
