@@ -32,7 +32,8 @@ struct ending {
     int signal; /* SIGTERM or SIGKILL is what comes then */
 };
 
-void netns_agents_end(struct netns_side *s, int signal)
+/* SIGTERM or SIGKILL to a side that still runs, with a note of what it waits for. */
+static void end(struct netns_side *s, int signal)
 {
     ns_t waited = child_waited(&s->agent);
 
@@ -54,7 +55,7 @@ void netns_agents_step(struct netns_stopping *s, ns_t now)
     if (s->signal == SIGTERM) {
         s->side->told = now;
     }
-    netns_agents_end(s->side, s->signal);
+    end(s->side, s->signal);
     s->signal = SIGKILL;
     s->next = now + NETNS_STOP_GRACE;
 }
@@ -62,7 +63,7 @@ void netns_agents_step(struct netns_stopping *s, ns_t now)
 static void escalate(struct ending *e, ns_t now)
 {
     for (int i = 0; i < NETNS_SIDES; i++) {
-        netns_agents_end(&e->sides[i], e->signal);
+        end(&e->sides[i], e->signal);
     }
     e->signal = SIGKILL;
     e->next = now + NETNS_STOP_GRACE;

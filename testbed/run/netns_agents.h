@@ -64,8 +64,6 @@ int netns_agents_wait(struct netns_run *r);
 /* Shared with netns_exec.c: waits until something of the run ends or CLOCK_MONOTONIC until, and
  * fails when that was a helper; reports progress when it is due; notes how all sides ended. */
 int netns_agents_poll(struct netns_run *r, ns_t until);
-/* SIGTERM or SIGKILL to a side that still runs, with a note of what it waits for. */
-void netns_agents_end(struct netns_side *s, int signal);
 /* One that still runs when s->next has come: gets s->signal, and SIGKILL is next. */
 void netns_agents_step(struct netns_stopping *s, ns_t now);
 void netns_agents_progress(struct netns_run *r, ns_t now, ns_t *next);
