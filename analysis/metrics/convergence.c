@@ -47,22 +47,23 @@ static bool look(struct search *s, size_t bin, bool active, bool there)
 }
 
 /* It may not be known earlier that a flow never will. */
-static double never(const struct search *s)
+static struct metric_time never(const struct search *s)
 {
     bool to_the_end = s->last_active + 1 == s->end;
     size_t rest = to_the_end ? FLOW_SERIES_PER_SECOND : 1;
     size_t bins = s->any_active ? s->last_active + rest - s->first : 0;
 
-    return bins >= HOLD_BINS + FLOW_SERIES_PER_SECOND - 1 ? bins_s(bins) : NAN;
+    return bins >= HOLD_BINS + FLOW_SERIES_PER_SECOND - 1 ? (struct metric_time){bins_s(bins), true}
+                                                          : (struct metric_time){NAN, false};
 }
 
-double convergence_s(const struct path_flow *f, ns_t from, ns_t until)
+struct metric_time convergence_s(const struct path_flow *f, ns_t from, ns_t until)
 {
     struct search s = search(&f->series, from, until);
 
     for (size_t i = s.first; i < s.end; i++) {
         if (look(&s, i, f->series.bins[i].active, is_there(f, i))) {
-            return bins_s(i + 1 - HOLD_BINS - s.first);
+            return (struct metric_time){bins_s(i + 1 - HOLD_BINS - s.first), false};
         }
     }
     return never(&s);
@@ -88,12 +89,13 @@ static size_t all_there(const struct flow_set *set, bool backward, size_t first,
     return active;
 }
 
-double convergence_all_s(const struct flow_set *set, bool backward, ns_t from, ns_t until)
+struct metric_time convergence_all_s(const struct flow_set *set, bool backward, ns_t from,
+                                     ns_t until)
 {
     struct search s;
 
     if (set->count == 0) {
-        return NAN;
+        return (struct metric_time){NAN, false};
     }
     s = search(&set->flows[0].series, from, until);
     for (size_t i = s.first; i < s.end; i++) {
@@ -101,7 +103,7 @@ double convergence_all_s(const struct flow_set *set, bool backward, ns_t from, n
         size_t active = all_there(set, backward, s.first, i, &there);
 
         if (look(&s, i, active > 0, there)) {
-            return bins_s(i + 1 - HOLD_BINS - s.first);
+            return (struct metric_time){bins_s(i + 1 - HOLD_BINS - s.first), false};
         }
     }
     return never(&s);

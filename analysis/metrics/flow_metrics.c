@@ -36,6 +36,14 @@ static void put(struct metric_set *out, const struct path_flow *f, const char *n
     metric_set_put(out, metric(text, f, name), WINDOW_WHOLE, value);
 }
 
+static void put_time(struct metric_set *out, const struct path_flow *f, const char *name,
+                     struct metric_time t)
+{
+    char text[NAME_BYTES];
+
+    metric_set_put_time(out, metric(text, f, name), WINDOW_WHOLE, t);
+}
+
 static void put_step(struct metric_set *out, const struct path_flow *f, size_t step,
                      const char *name, double value)
 {
@@ -67,17 +75,17 @@ static void put_events(const struct flow_set *set, size_t flow, struct metric_se
 
     for (size_t i = 0; i < set->event_count; i++) {
         const struct flow_event *e = &set->events[i];
-        double s;
+        struct metric_time s;
 
         if (e->kind == FLOW_EVENT_STEP || e->flow != flow) {
             continue;
         }
         s = convergence_all_s(set, f->backward, e->at, set->end);
         if (e->kind == FLOW_EVENT_ARRIVAL) {
-            put(out, f, arrivals == 0 ? "arrival_convergence_s" : "resume_convergence_s", s);
+            put_time(out, f, arrivals == 0 ? "arrival_convergence_s" : "resume_convergence_s", s);
             arrivals++;
         } else if (departures++ == 0) {
-            put(out, f, "departure_convergence_s", s);
+            put_time(out, f, "departure_convergence_s", s);
         }
     }
 }
@@ -88,12 +96,16 @@ static void put_call(const struct flow_set *set, size_t flow, struct metric_set 
     struct steps steps;
 
     steps_init(&steps, set, f->backward);
-    put(out, f, "convergence_s", f->start == NS_NEVER ? NAN : convergence_s(f, f->start, set->end));
+    if (f->start != NS_NEVER) {
+        put_time(out, f, "convergence_s", convergence_s(f, f->start, set->end));
+    }
     for (size_t i = 0; i < steps.count; i++) {
         const struct window *w = &steps.at[i];
 
         if (f->start < w->end) {
-            put_step(out, f, i, "convergence_s",
+            char name[STEPS_NAME_MAX];
+
+            put_time(out, f, steps_name(name, i, "convergence_s"),
                      convergence_s(f, ns_max(w->start, f->start), w->end));
         }
     }

@@ -55,6 +55,16 @@ static void check(const struct fixture *x, const char *metric, double wanted)
     }
 }
 
+static void check_never(const struct fixture *x, const char *metric, double waited_s)
+{
+    struct metric_time t =
+        metric_time_of(json_object_get(json_object_get(x->out.root, metric), "whole"));
+
+    if (!t.never || !flow_set_test_near(t.s, waited_s)) {
+        fail_msg("%s is %s %.9g", metric, t.never ? "never within" : "after", t.s);
+    }
+}
+
 /* A flow at a rate all the time, as what the links carry, too. */
 static struct path_flow *add(struct fixture *x, const char *name, unsigned segments, double bps)
 {
@@ -104,7 +114,7 @@ static void test_use_of_what_udp_leaves(void **state)
     check(x, "step0_path_utilisation_ratio", 1.5 / 3);
     check(x, "step1_path_utilisation_ratio", 1.5 / 2);
     check(x, "path_utilisation_ratio", 1.5 / 2.5);
-    check(x, "step0_convergence_s", 10); /* never: half of the 3 Mbit/s */
+    check_never(x, "step0_convergence_s", 10); /* half of the 3 Mbit/s */
     check(x, "udp.oscillation_count", 0);
     assert_true(isnan(value(x, "udp.convergence_s")));
 }
@@ -116,12 +126,15 @@ static void test_arrival_and_departure(void **state)
 
     f->most_bps = 2e6;
     flow_set_test_add(&x->set, "call2", 5 * S, 12 * S, 2e6)->most_bps = 2e6;
+    flow_set_test_add(&x->set, "call3", 13 * S, 20 * S, 0.1e6);
     flow_set_test_add(&x->set, "short-tcp", 6 * S, 8 * S, 2e6)->kind = FLOW_SHORT_TCP;
     put(x);
     check(x, "convergence_s", 0);
     check(x, "arrival_convergence_s", 0);
     check(x, "call2.arrival_convergence_s", 0);
     check(x, "call2.departure_convergence_s", 0);
+    check_never(x, "call3.convergence_s", 7);
+    check_never(x, "call3.arrival_convergence_s", 7);
     assert_true(isnan(value(x, "short_tcp.arrival_convergence_s")));
     assert_true(isnan(value(x, "departure_convergence_s")));
 }

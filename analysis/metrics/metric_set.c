@@ -8,6 +8,16 @@
 
 #define NAME_BYTES 64
 
+struct metric_time metric_time_of(const json_t *value)
+{
+    json_t *waited = json_object_get(value, METRIC_NEVER);
+
+    if (json_is_number(waited)) {
+        return (struct metric_time){json_number_value(waited), true};
+    }
+    return (struct metric_time){json_is_number(value) ? json_number_value(value) : NAN, false};
+}
+
 int metric_set_init(struct metric_set *m)
 {
     *m = (struct metric_set){.root = json_object()};
@@ -20,22 +30,38 @@ void metric_set_fini(struct metric_set *m)
     *m = (struct metric_set){0};
 }
 
-void metric_set_put(struct metric_set *m, const char *name, enum window_id window, double value)
+/* Takes value. */
+static void put_new(struct metric_set *m, const char *name, enum window_id window, json_t *value)
 {
     json_t *windows = json_object_get(m->root, name);
 
-    if (!isfinite(value)) {
-        return;
-    }
     if (!windows) {
         windows = json_object();
         if (json_object_set_new(m->root, name, windows)) {
+            json_decref(value);
             m->failed = true;
             return;
         }
     }
-    if (json_object_set_new(windows, window_names[window], json_real(value))) {
+    if (json_object_set_new(windows, window_names[window], value)) {
         m->failed = true;
+    }
+}
+
+void metric_set_put(struct metric_set *m, const char *name, enum window_id window, double value)
+{
+    if (isfinite(value)) {
+        put_new(m, name, window, json_real(value));
+    }
+}
+
+void metric_set_put_time(struct metric_set *m, const char *name, enum window_id window,
+                         struct metric_time t)
+{
+    if (!t.never) {
+        metric_set_put(m, name, window, t.s);
+    } else if (isfinite(t.s)) {
+        put_new(m, name, window, json_pack("{s:f}", METRIC_NEVER, t.s));
     }
 }
 

@@ -38,7 +38,7 @@ void rates_init(struct rates *r, const struct run_data *d, const struct windows 
     *r = (struct rates){.d = d,
                         .w = w,
                         .set = set,
-                        .ramp_up_s = NAN,
+                        .ramp_up = {NAN, true},
                         .target_column = rows_column(RECORD_RATE, "target_bps")};
     window_set_bound(set, &r->target);
 }
@@ -106,9 +106,10 @@ void rates_row(struct rates *r, const struct run_row *row)
     }
     bps = row->value[r->target_column];
     add_target(r, time, bps);
-    if (isnan(r->ramp_up_s) && link->count && bps != RECORD_NONE &&
-        (double)bps >= RATES_RAMP_UP_RATIO * (double)rate_schedule_at(link, ns_max(time, 0))) {
-        r->ramp_up_s = ns_to_s(time);
+    if (r->ramp_up.never && link->count && bps != RECORD_NONE) {
+        r->ramp_up.never =
+            (double)bps < RATES_RAMP_UP_RATIO * (double)rate_schedule_at(link, ns_max(time, 0));
+        r->ramp_up.s = ns_to_s(r->ramp_up.never ? r->w->at[WINDOW_WHOLE].end : time);
     }
 }
 
@@ -162,7 +163,7 @@ void rates_put(const struct rates *r, struct metric_set *out)
         }
     }
     put_after(r, out);
-    metric_set_put(out, "ramp_up_s", WINDOW_WHOLE, r->ramp_up_s);
+    metric_set_put_time(out, "ramp_up_s", WINDOW_WHOLE, r->ramp_up);
     metric_set_put_dist(out, "target_rate_bps", &r->target, r->w);
 }
 

@@ -45,8 +45,8 @@ struct rates {
     double delivered[WINDOW_SET_MAX];
     double after[RATES_AFTER_SECONDS];
     struct rates_targets targets;
-    struct dist target; /* time-weighted */
-    double ramp_up_s;
+    struct dist target;         /* time-weighted */
+    struct metric_time ramp_up; /* NAN until a target has been told */
     size_t target_column;
 };
 

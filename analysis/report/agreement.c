@@ -3,6 +3,7 @@
 
 #include "agents/base/err.h"
 #include "agents/record/reason.h"
+#include "analysis/metrics/metric_set.h"
 #include "analysis/report/catalogue.h"
 #include "analysis/report/html_text.h"
 #include "analysis/report/plan.h"
@@ -83,14 +84,21 @@ static json_t *value_of(const struct plan_result_run *r, const struct agreement_
                            row->window);
 }
 
-/* Of a cell's valid runs, in order of size; s->v has the room. */
+/* Of a cell's valid runs, in order of size; s->v has the room. None where a time never came in one
+ * of them: a median of those that remain would be of the runs that went well. */
 static void collect(struct sample *s, const struct plan_results *p, size_t cell,
                     const struct agreement_row *row)
 {
     for (size_t i = 0; i < p->run_count; i++) {
-        json_t *v = p->runs[i].valid && p->runs[i].cell == cell ? value_of(&p->runs[i], row) : NULL;
-        if (json_is_number(v)) {
-            s->v[s->n++] = json_number_value(v);
+        struct metric_time v = metric_time_of(
+            p->runs[i].valid && p->runs[i].cell == cell ? value_of(&p->runs[i], row) : NULL);
+
+        if (v.never) {
+            s->n = 0;
+            return;
+        }
+        if (isfinite(v.s)) {
+            s->v[s->n++] = v.s;
         }
     }
     qsort(s->v, s->n, sizeof *s->v, by_value);

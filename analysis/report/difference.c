@@ -124,7 +124,8 @@ static json_t *value_json(const struct difference_value *v)
                      real_or_null(v->effect), "cliffs_delta", v->dominance);
 }
 
-/* Adds metric in window, unless it is there or no twins both have it. */
+/* Adds metric in window, unless it is there or no twins both have it. A time that never came in one
+ * of them has no difference, and the others have none that stands for all. */
 static int add_value(json_t *out, const struct twin_list *t, const char *metric, const char *window)
 {
     json_t *windows = json_object_get(out, metric);
@@ -140,6 +141,9 @@ static int add_value(json_t *out, const struct twin_list *t, const char *metric,
         json_t *a = json_object_get(json_object_get(t->twins[i].metrics[0], metric), window);
         json_t *b = json_object_get(json_object_get(t->twins[i].metrics[1], metric), window);
 
+        if (metric_time_of(a).never || metric_time_of(b).never) {
+            return 0;
+        }
         if (json_is_number(a) && json_is_number(b)) {
             first[n] = json_number_value(a);
             second[n++] = json_number_value(b);

@@ -22,9 +22,10 @@
 /* Places in expect.json are told by the expectation's number, from 1. */
 struct judge {
     const struct plan_results *p;
-    json_t *cells;     /* name of a cell -> numbers of its runs */
-    double *a, *b, *d; /* room for a value of each run */
-    size_t number;     /* of the expectation being judged */
+    json_t *cells;             /* name of a cell -> numbers of its runs */
+    struct metric_time *a, *b; /* room for a value of each run */
+    double *d;
+    size_t number; /* of the expectation being judged */
     const char *metric, *window;
     char name[NAME_BYTES]; /* of both: chooses the random numbers of intervals */
     const struct catalogue_entry *entry;
@@ -40,6 +41,8 @@ struct bound {
     const char *cell;            /* the other one; NULL: a number */
     double value;                /* times x the other's mean + plus */
     struct summary_value margin; /* on the good side above 0, repetition by repetition */
+    size_t open;                 /* repetitions in which a time that never came hides the margin */
+    struct summary_value other;  /* of the other cell, in the same repetitions */
 };
 
 struct verdict {
@@ -100,13 +103,13 @@ static json_t *index_cells(const struct plan_results *p)
 }
 
 /* The metric of a run; NAN for an invalid run or one without it. */
-static double value_of(const struct judge *j, const json_t *run)
+static struct metric_time value_of(const struct judge *j, const json_t *run)
 {
     const struct plan_result_run *r = &j->p->runs[json_integer_value(run)];
     json_t *metrics = json_object_get(r->doc, "metrics");
-    json_t *v = json_object_get(json_object_get(metrics, j->metric), j->window);
 
-    return r->valid && json_is_number(v) ? json_number_value(v) : NAN;
+    return metric_time_of(r->valid ? json_object_get(json_object_get(metrics, j->metric), j->window)
+                                   : NULL);
 }
 
 static json_int_t repetition_of(const struct judge *j, const json_t *run)
@@ -115,7 +118,7 @@ static json_int_t repetition_of(const struct judge *j, const json_t *run)
         json_object_get(j->p->runs[json_integer_value(run)].doc, "repetition"));
 }
 
-static size_t values(const struct judge *j, const json_t *runs, double *x)
+static size_t values(const struct judge *j, const json_t *runs, struct metric_time *x)
 {
     size_t n = 0, i;
     json_t *run;
@@ -123,7 +126,7 @@ static size_t values(const struct judge *j, const json_t *runs, double *x)
     json_array_foreach(runs, i, run)
     {
         x[n] = value_of(j, run);
-        n += isnan(x[n]) ? 0 : 1;
+        n += isnan(x[n].s) ? 0 : 1;
     }
     return n;
 }
@@ -143,7 +146,7 @@ static size_t paired_values(const struct judge *j, const json_t *runs, const jso
             }
             j->a[n] = value_of(j, run);
             j->b[n] = value_of(j, other);
-            n += isnan(j->a[n]) || isnan(j->b[n]) ? 0 : 1;
+            n += isnan(j->a[n].s) || isnan(j->b[n].s) ? 0 : 1;
             break;
         }
     }
@@ -170,27 +173,42 @@ static int read_bound(struct judge *j, const json_t *check, const char *key, str
     return 0;
 }
 
+/* A time that never came is longer than what was waited for it: enough to show that it is long
+ * enough, or that another is short enough; that it is short enough nothing shows. */
+static bool is_open(const struct bound *b, struct metric_time value, struct metric_time other)
+{
+    return b->is_min ? b->cell && other.never : value.never;
+}
+
 /* Measures the runs of a cell against it. Returns how many values there were. */
 static size_t measure(const struct judge *j, const json_t *runs, struct bound *b)
 {
     size_t n = b->cell ? paired_values(j, runs, json_object_get(j->cells, b->cell))
                        : values(j, runs, j->a);
     double sum = 0;
+    size_t known = 0;
 
+    if (b->cell) {
+        b->other = summary_times(j->b, n, j->d, j->name);
+    }
     for (size_t i = 0; i < n; i++) {
-        double limit = (b->cell ? b->times * j->b[i] : 0) + b->plus;
+        double limit = (b->cell ? b->times * j->b[i].s : 0) + b->plus;
 
         sum += limit;
-        j->d[i] = b->is_min ? j->a[i] - limit : limit - j->a[i];
+        if (is_open(b, j->a[i], j->b[i])) {
+            b->open++;
+        } else {
+            j->d[known++] = b->is_min ? j->a[i].s - limit : limit - j->a[i].s;
+        }
     }
-    b->value = n ? sum / (double)n : NAN;
-    b->margin = summary_statistics(j->d, n, j->name);
+    b->value = n && !b->other.never ? sum / (double)n : NAN;
+    b->margin = summary_statistics(j->d, known, j->name);
     return n;
 }
 
 static bool holds(const struct judge *j, const struct bound *b)
 {
-    return j->interval ? b->margin.ci_lo >= 0 : b->margin.mean >= 0;
+    return b->open == 0 && (j->interval ? b->margin.ci_lo >= 0 : b->margin.mean >= 0);
 }
 
 /* Appends a value, with half its confidence interval where there is one (else NAN). */
@@ -205,21 +223,45 @@ static void say_number(const struct judge *j, double v, double half, char *detai
     say(detail, "%s%s", *e->unit ? " " : "", e->unit);
 }
 
+/* "not within 20.0 s in 2 of 3 runs". */
+static void say_never(const struct judge *j, const struct summary_value *v, char *detail)
+{
+    size_t all = v->n + v->never;
+
+    say(detail, "not within ");
+    say_number(j, v->waited_s, NAN, detail);
+    if (all == 1) {
+        say(detail, " (1 run)");
+    } else {
+        say(detail, " in %zu of %zu runs", v->never, all);
+    }
+}
+
 static void say_bound(const struct judge *j, const struct bound *b, char *detail)
 {
     double by = fabs(b->margin.mean);
 
     say(detail, "%s ", b->is_min ? "at least" : "at most");
-    say_number(j, b->value, NAN, detail);
+    if (isfinite(b->value)) {
+        say_number(j, b->value, NAN, detail);
+    }
     if (!b->cell) {
         return;
     }
-    say(detail, " (%g x %s", b->times, b->cell);
+    say(detail, "%s%g x %s", isfinite(b->value) ? " (" : "", b->times, b->cell);
     if (b->plus > 0) {
         say(detail, " + ");
         say_number(j, b->plus, NAN, detail);
     }
-    say(detail, "), which it %s by ", b->margin.mean < 0 ? "misses" : "keeps");
+    say(detail, "%s", !isfinite(b->value) ? ", which was " : ")");
+    if (b->other.never) {
+        say_never(j, &b->other, detail);
+    }
+    if (b->open) {
+        return;
+    }
+    say(detail, ", which it %s by ", b->margin.mean < 0 ? "misses" : "keeps");
+    say(detail, "%s", b->other.never ? "at least " : "");
     say_number(j, by, summary_half(&b->margin), detail);
 }
 
@@ -227,6 +269,15 @@ static void say_bound(const struct judge *j, const struct bound *b, char *detail
 
 static void say_value(const struct judge *j, struct summary_value v, char *detail)
 {
+    if (v.never) {
+        say_never(j, &v, detail);
+        if (isfinite(v.median)) {
+            say(detail, ", median ");
+            say_number(j, v.median, NAN, detail);
+        }
+        say(detail, "; expected ");
+        return;
+    }
     say_number(j, v.mean, summary_half(&v), detail);
     say(detail, v.n == 1 ? " (1 run); expected " : " (%zu runs); expected ", v.n);
 }
@@ -253,13 +304,13 @@ static void check_bounds(const struct judge *j, const json_t *runs, struct bound
             continue;
         }
         say_bound(j, b, v->detail);
-        if (j->interval && b->margin.n < 2) {
+        if (j->interval && b->margin.n + b->open < 2) {
             say(v->detail, ", with confidence, which takes two valid runs");
         } else if (j->interval) {
             say(v->detail, ", with 95 %% confidence");
         }
         v->ok &= holds(j, b);
-        slack = b->margin.mean / (b->value > 0 ? b->value : 1);
+        slack = b->open ? -INFINITY : b->margin.mean / (b->value > 0 ? b->value : 1);
         v->slack = fmin(v->slack, holds(j, b) ? slack : slack - 1);
     }
 }
@@ -267,19 +318,24 @@ static void check_bounds(const struct judge *j, const json_t *runs, struct bound
 static json_t *check_json(const char *cell, const struct bound *bounds, struct summary_value v,
                           const struct verdict *verdict)
 {
-    json_t *o = json_pack("{s:s,s:o,s:I,s:o,s:o,s:s}", "cell", cell, "ok",
-                          verdict->judged ? json_boolean(verdict->ok) : json_null(), "n",
-                          (json_int_t)v.n, "value", v.n ? json_real(v.mean) : json_null(), "ci95",
-                          isfinite(v.ci_lo) ? json_pack("[f,f]", v.ci_lo, v.ci_hi) : json_null(),
-                          "detail", verdict->detail);
+    json_t *o =
+        json_pack("{s:s,s:o,s:I,s:o,s:o,s:s}", "cell", cell, "ok",
+                  verdict->judged ? json_boolean(verdict->ok) : json_null(), "n", (json_int_t)v.n,
+                  "value", isfinite(v.mean) ? json_real(v.mean) : json_null(), "ci95",
+                  isfinite(v.ci_lo) ? json_pack("[f,f]", v.ci_lo, v.ci_hi) : json_null(), "detail",
+                  verdict->detail);
 
+    if (v.never) {
+        json_object_set_new(o, "never", json_integer((json_int_t)v.never));
+        json_object_set_new(o, METRIC_NEVER, json_real(v.waited_s));
+    }
     for (int i = 0; i < 2; i++) {
         const struct bound *b = &bounds[i];
 
-        if (b->given && b->margin.n) {
+        if (b->given && isfinite(b->value)) {
             json_object_set_new(o, b->is_min ? "min" : "max", json_real(b->value));
         }
-        if (b->given && b->cell && isfinite(b->margin.ci_lo)) {
+        if (b->given && b->cell && !b->open && isfinite(b->margin.ci_lo)) {
             json_object_set_new(o, b->is_min ? "above_min" : "below_max",
                                 json_pack("{s:f,s:[f,f]}", "mean", b->margin.mean, "ci95",
                                           b->margin.ci_lo, b->margin.ci_hi));
@@ -312,20 +368,20 @@ static int judge_check(struct judge *j, const json_t *check, json_t *checks, str
         read_bound(j, check, "max", &bounds[1])) {
         return cell ? ERR_MALFORMED : malformed(j, "a check without a cell");
     }
-    found = summary_statistics(j->a, values(j, runs, j->a), j->name);
+    found = summary_times(j->a, values(j, runs, j->a), j->d, j->name);
     if (!runs) {
         say(v->detail, "not run");
     } else if (not_run(j, bounds)) {
         say(v->detail, "%s not run", not_run(j, bounds));
         v->judged = false;
-    } else if (found.n == 0) {
+    } else if (!summary_exists(&found)) {
         say(v->detail, "no valid run has %s (window %s)", j->metric, j->window);
         v->ok = false;
         v->slack = -INFINITY;
     } else {
         say_value(j, found, v->detail);
         check_bounds(j, runs, bounds, v);
-        if (found.n < j->runs_needed) {
+        if (found.n + found.never < j->runs_needed) {
             say(v->detail, "; judged only from %zu valid runs on", j->runs_needed);
             v->judged = false;
         }
@@ -485,10 +541,10 @@ int expect_judge(const struct plan_results *p, json_t *summary, size_t *unmet, s
         return fault_set(f, ERR_MALFORMED, "%s:%d:%d: %s", path, e.line, e.column, e.text);
     }
     j.cells = index_cells(p);
-    j.a = calloc(3 * p->run_count, sizeof *j.a);
-    if (j.cells && j.a) {
+    j.a = calloc(2 * p->run_count, sizeof *j.a);
+    j.d = calloc(p->run_count, sizeof *j.d);
+    if (j.cells && j.a && j.d) {
         j.b = j.a + p->run_count;
-        j.d = j.b + p->run_count;
         rc = judge_all(&j, doc, json_object_get(summary, "expect"), unmet);
     } else {
         rc = ERR_NOMEM;
@@ -497,6 +553,7 @@ int expect_judge(const struct plan_results *p, json_t *summary, size_t *unmet, s
         fault_set(f, rc, "%s: out of memory", path);
     }
     free(j.a);
+    free(j.d);
     json_decref(j.cells);
     json_decref(doc);
     return rc;

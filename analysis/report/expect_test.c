@@ -216,6 +216,68 @@ static void test_what_cannot_be_judged(void **state)
         "not judged");
 }
 
+/* A reduced run in which the transfer's time never came, in so many seconds. */
+static void waited(const struct fixture *x, const char *cell, int repetition, double seconds)
+{
+    char dir[RUN_FOLDER_PATH_BYTES + 80], text[700];
+
+    snprintf(dir, sizeof dir, "%.400s/%s-%d", x->dir, cell, repetition);
+    snprintf(text, sizeof text,
+             "{\"name\":\"%s-%d\",\"plan\":\"p\",\"cell\":{\"share\":\"%s\"},\"repetition\":%d,"
+             "\"link\":\"sim\",\"valid\":true,\"invalid\":[],"
+             "\"metrics\":{\"file_time_s\":{\"whole\":{\"never_within_s\":%.3f}}}}",
+             cell, repetition, cell, repetition, seconds);
+    put(dir, "manifest.json", "{}");
+    put(dir, "metrics.json", text);
+}
+
+/* What never came is no number: it meets no upper bound, and a lower one by what was waited. */
+static void test_what_never_came(void **state)
+{
+    struct fixture *x = *state;
+
+    run(x, "a", 1, 12, true);
+    run(x, "a", 2, 14, true);
+    waited(x, "a", 3, 20);
+    waited(x, "b", 1, 20);
+    waited(x, "b", 2, 25);
+    run(x, "c", 1, 2, true);
+    run(x, "c", 2, 3, true);
+    rule(x, "most", "mean", 1, "{\"cell\":\"a\",\"max\":{\"plus\":1000}}");
+    rule(x, "all", "interval", 1, "{\"cell\":\"b\",\"max\":{\"plus\":1000}}");
+    rule(x, "least", "mean", 3, "{\"cell\":\"a\",\"min\":{\"plus\":15}}");
+    rule(x, "less", "mean", 2, "{\"cell\":\"b\",\"min\":{\"plus\":23}}");
+    rule(x, "shorter", "mean", 1,
+         "{\"cell\":\"c\",\"max\":{\"times\":1,\"cell\":\"b\",\"plus\":0}}");
+    rule(x, "longer", "mean", 1,
+         "{\"cell\":\"c\",\"min\":{\"times\":2,\"cell\":\"b\",\"plus\":1}}");
+    waited(x, "e", 1, 7);
+    rule(x, "once", "mean", 1, "{\"cell\":\"e\",\"max\":{\"plus\":9}}");
+    rule(x, "twice", "mean", 1, "{\"cell\":\"b\",\"max\":{\"times\":2,\"cell\":\"c\",\"plus\":0}}");
+    assert_int_equal(judge(x, x->rules), 0);
+    assert_int_equal(x->unmet, 6);
+    ok_is(x, 0, JSON_FALSE);
+    detail_has(entry(x, 0),
+               "not within 20.00 s in 1 of 3 runs, median 14.00 s; expected at most 1000.00 s");
+    assert_true(json_is_null(json_object_get(check(x, 0, 0), "value")));
+    assert_int_equal(json_integer_value(json_object_get(check(x, 0, 0), "n")), 2);
+    assert_int_equal(json_integer_value(json_object_get(check(x, 0, 0), "never")), 1);
+    assert_true(json_number_value(json_object_get(check(x, 0, 0), "never_within_s")) == 20);
+    ok_is(x, 1, JSON_FALSE);
+    detail_has(entry(x, 1), "not within 20.00 s in 2 of 2 runs; expected at most 1000.00 s, with");
+    ok_is(x, 2, JSON_TRUE);  /* (12 + 14 + 20 or more) / 3 */
+    ok_is(x, 3, JSON_FALSE); /* 22.5 is all that is known */
+    ok_is(x, 4, JSON_TRUE);
+    detail_has(entry(x, 4), "expected at most 1 x b, which was not within 20.00 s in 2 of 2 runs, "
+                            "which it keeps by at least 20.00");
+    ok_is(x, 5, JSON_FALSE);
+    detail_has(entry(x, 5), "at least 2 x b + 1.00 s, which was not within 20.00 s in 2 of 2 runs");
+    ok_is(x, 6, JSON_FALSE);
+    detail_has(entry(x, 6), "not within 7.00 s (1 run); expected at most 9.00 s");
+    ok_is(x, 7, JSON_FALSE);
+    detail_has(entry(x, 7), "expected at most 5.00 s (2 x c)");
+}
+
 /* The ten seconds after the file share an entry of the catalogue. */
 static void test_seconds_after_the_file(void **state)
 {
@@ -272,6 +334,7 @@ int main(void)
         TEST(test_bands),
         TEST(test_comparison),
         TEST(test_what_cannot_be_judged),
+        TEST(test_what_never_came),
         TEST(test_seconds_after_the_file),
         TEST(test_bad_files),
     };

@@ -16,6 +16,7 @@
 #include "analysis/report/html_setup.h"
 #include "analysis/report/html_stacks.h"
 #include "analysis/report/html_text.h"
+#include "analysis/report/html_value.h"
 #include "analysis/report/impairments.h"
 #include "analysis/report/summary.h"
 
@@ -74,19 +75,6 @@ static const char *statistic_of(const char *metric, const struct catalogue_entry
            : strcmp(rest, "_sd") == 0   ? ", standard deviation"
            : strcmp(rest, "_max") == 0  ? ", maximum"
                                         : "";
-}
-
-static void put_value(FILE *f, struct summary_value v, const struct catalogue_entry *e)
-{
-    if (v.n == 0) {
-        fputs("<td>–</td>", f);
-        return;
-    }
-    fprintf(f, "<td>%.*f", e->decimals, v.mean * e->scale);
-    if (isfinite(v.ci_hi)) {
-        fprintf(f, " <span class=\"ci\">± %.*f</span>", e->decimals, summary_half(&v) * e->scale);
-    }
-    fputs("</td>", f);
 }
 
 /* ---- head ---- */
@@ -199,7 +187,9 @@ static struct summary_value overview_value(const struct page *g, size_t cell, si
 static bool overview_has(const struct page *g, size_t column)
 {
     for (size_t c = 0; c < g->p->cell_count; c++) {
-        if (overview_value(g, c, column).n) {
+        struct summary_value v = overview_value(g, c, column);
+
+        if (summary_exists(&v)) {
             return true;
         }
     }
@@ -230,7 +220,7 @@ static void put_overview(struct page *g)
             if (!has[k]) {
                 continue;
             }
-            put_value(g->f, overview_value(g, c, k), catalogue_find(overview[k].metric));
+            html_value_put(g->f, overview_value(g, c, k), catalogue_find(overview[k].metric));
         }
         fputs("</tr>\n", g->f);
     }
@@ -250,7 +240,9 @@ static void put_metric_row(struct page *g, size_t cell, const char *metric)
     bool any = false;
 
     for (int w = 0; w < WINDOWS; w++) {
-        any |= summary_get(g->summary, cell, metric, window_names[w]).n > 0;
+        struct summary_value v = summary_get(g->summary, cell, metric, window_names[w]);
+
+        any |= summary_exists(&v);
     }
     if (!e || !any) {
         return;
@@ -259,7 +251,7 @@ static void put_metric_row(struct page *g, size_t cell, const char *metric)
             catalogue_whose(whose, metric), e->label, statistic_of(metric, e),
             *e->unit ? " <span class=\"unit\">" : "", e->unit, *e->unit ? "</span>" : "");
     for (int w = 0; w < WINDOWS; w++) {
-        put_value(g->f, summary_get(g->summary, cell, metric, window_names[w]), e);
+        html_value_put(g->f, summary_get(g->summary, cell, metric, window_names[w]), e);
     }
     fputs("</tr>\n", g->f);
 }

@@ -5,6 +5,7 @@
 #include "analysis/report/figures.h"
 #include "analysis/report/flow_figures.h"
 #include "analysis/report/html_text.h"
+#include "analysis/report/html_value.h"
 #include "analysis/report/summary.h"
 
 #include <math.h>
@@ -116,21 +117,6 @@ static const struct {
 
 #define COLUMNS (sizeof columns / sizeof *columns)
 
-static void put_value(FILE *f, struct summary_value v, const char *metric)
-{
-    const struct catalogue_entry *e = catalogue_find(metric);
-
-    if (v.n == 0 || !e) {
-        fputs("<td>–</td>", f);
-        return;
-    }
-    fprintf(f, "<td>%.*f", e->decimals, v.mean * e->scale);
-    if (isfinite(v.ci_hi)) {
-        fprintf(f, " <span class=\"ci\">± %.*f</span>", e->decimals, summary_half(&v) * e->scale);
-    }
-    fputs("</td>", f);
-}
-
 /* The name under which a flow's metric is in the summary. */
 static const char *metric_of(char out[METRIC_BYTES], const json_t *row, const char *name)
 {
@@ -159,7 +145,7 @@ static void put_values(FILE *f, const json_t *summary, size_t cell, const json_t
 
         if (name) {
             metric_of(metric, row, name);
-            put_value(f, summary_get(summary, cell, metric, "whole"), metric);
+            html_value_put(f, summary_get(summary, cell, metric, "whole"), catalogue_find(metric));
         } else {
             fputs("<td>–</td>", f);
         }
@@ -232,7 +218,8 @@ static void put_steps(FILE *f, const json_t *summary, size_t cell, const json_t 
             for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
                 snprintf(step, sizeof step, "step%zu_%s", k, names[n]);
                 metric_of(metric, row, step);
-                put_value(f, summary_get(summary, cell, metric, "whole"), metric);
+                html_value_put(f, summary_get(summary, cell, metric, "whole"),
+                               catalogue_find(metric));
             }
             fputs("</tr>\n", f);
         }

@@ -21,9 +21,14 @@ static json_t *real_or_null(double v)
     return isfinite(v) ? json_real(v) : json_null();
 }
 
+static json_t *pair_or_null(double lo, double hi)
+{
+    return isfinite(lo) ? json_pack("[f,f]", lo, hi) : json_null();
+}
+
 struct summary_value summary_statistics(double *x, size_t n, const char *name)
 {
-    struct summary_value v = {n, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+    struct summary_value v = {n, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0, NAN};
 
     if (n == 0) {
         return v;
@@ -41,16 +46,55 @@ struct summary_value summary_statistics(double *x, size_t n, const char *name)
     return v;
 }
 
+/* Of all runs, those in which it never came being the last. */
+static double median_of_all(const double *sorted, size_t n, size_t never)
+{
+    size_t all = n + never;
+
+    return all && all / 2 < n ? (sorted[(all - 1) / 2] + sorted[all / 2]) / 2 : NAN;
+}
+
+struct summary_value summary_times(const struct metric_time *t, size_t n, double *room,
+                                   const char *name)
+{
+    struct summary_value v;
+    size_t came = 0, never = 0;
+    double waited_s = INFINITY;
+
+    for (size_t i = 0; i < n; i++) {
+        if (t[i].never) {
+            never++;
+            waited_s = fmin(waited_s, t[i].s);
+        } else {
+            room[came++] = t[i].s;
+        }
+    }
+    v = summary_statistics(room, came, name);
+    if (never) {
+        v.mean = v.sd = v.ci_lo = v.ci_hi = v.max = v.fence_lo = v.fence_hi = NAN;
+        v.median = median_of_all(room, came, never);
+        v.never = never;
+        v.waited_s = waited_s;
+    }
+    return v;
+}
+
+bool summary_exists(const struct summary_value *v)
+{
+    return v->n + v->never > 0;
+}
+
 double summary_half(const struct summary_value *v)
 {
     return (v->ci_hi - v->ci_lo) / 2;
 }
 
 /* The valid runs of one cell: the documents and the "metrics" of each, and room for a value of
- * each. */
+ * each, twice. */
 struct sample {
     json_t **docs, **runs;
-    double *values;
+    struct metric_time *values;
+    double *room;
     size_t count;
 };
 
@@ -79,15 +123,22 @@ static json_t *value_json(const struct sample *s, size_t n, const char *metric, 
 {
     struct summary_value v;
     char name[NAME_BYTES];
+    json_t *o;
 
     snprintf(name, sizeof name, "%s %s", metric, window);
-    v = summary_statistics(s->values, n, name);
-    return json_pack("{s:I,s:f,s:o,s:o,s:f,s:f,s:f,s:o,s:o}", "n", (json_int_t)n, "mean", v.mean,
-                     "sd", real_or_null(v.sd), "ci95",
-                     n >= 2 ? json_pack("[f,f]", v.ci_lo, v.ci_hi) : json_null(), "min", v.min,
-                     "max", v.max, "median", v.median, "fences",
-                     n >= 2 ? json_pack("[f,f]", v.fence_lo, v.fence_hi) : json_null(), "outliers",
-                     outliers_json(s, &v, metric, window));
+    v = summary_times(s->values, n, s->room, name);
+    o = json_pack("{s:I,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "n", (json_int_t)v.n, "mean",
+                  real_or_null(v.mean), "sd", real_or_null(v.sd), "ci95",
+                  pair_or_null(v.ci_lo, v.ci_hi), "min", real_or_null(v.min), "max",
+                  real_or_null(v.max), "median", real_or_null(v.median), "fences",
+                  v.n >= 2 ? pair_or_null(v.fence_lo, v.fence_hi) : json_null(), "outliers",
+                  outliers_json(s, &v, metric, window));
+    if (v.never && (json_object_set_new(o, "never", json_integer((json_int_t)v.never)) ||
+                    json_object_set_new(o, METRIC_NEVER, json_real(v.waited_s)))) {
+        json_decref(o);
+        return NULL;
+    }
+    return o;
 }
 
 /* Adds metric in window unless it is there. */
@@ -107,11 +158,8 @@ static int add_value(json_t *metrics, const struct sample *s, const char *metric
         }
     }
     for (size_t i = 0; i < s->count; i++) {
-        json_t *v = json_object_get(json_object_get(s->runs[i], metric), window);
-
-        if (json_is_number(v)) {
-            s->values[n++] = json_number_value(v);
-        }
+        s->values[n] = metric_time_of(json_object_get(json_object_get(s->runs[i], metric), window));
+        n += isfinite(s->values[n].s);
     }
     return n && json_object_set_new(windows, window, value_json(s, n, metric, window)) ? ERR_NOMEM
                                                                                        : 0;
@@ -121,8 +169,9 @@ static int sample_init(struct sample *s, const struct plan_results *p, size_t ce
 {
     *s = (struct sample){.docs = calloc(p->run_count, sizeof *s->docs),
                          .runs = calloc(p->run_count, sizeof *s->runs),
-                         .values = calloc(p->run_count, sizeof *s->values)};
-    if (!s->docs || !s->runs || !s->values) {
+                         .values = calloc(p->run_count, sizeof *s->values),
+                         .room = calloc(p->run_count, sizeof *s->room)};
+    if (!s->docs || !s->runs || !s->values || !s->room) {
         return ERR_NOMEM;
     }
     for (size_t i = 0; i < p->run_count; i++) {
@@ -153,6 +202,7 @@ static json_t *cell_metrics(const struct plan_results *p, size_t cell)
     free(s.docs);
     free(s.runs);
     free(s.values);
+    free(s.room);
     if (rc) {
         json_decref(metrics);
         return NULL;
@@ -198,6 +248,8 @@ static struct summary_value value_of(const json_t *v)
         .median = number_or_nan(json_object_get(v, "median")),
         .fence_lo = number_or_nan(json_array_get(fences, 0)),
         .fence_hi = number_or_nan(json_array_get(fences, 1)),
+        .never = (size_t)json_integer_value(json_object_get(v, "never")),
+        .waited_s = number_or_nan(json_object_get(v, METRIC_NEVER)),
     };
 }
 
@@ -301,6 +353,8 @@ static void write_cell(FILE *f, json_t *cell, json_t *keys)
             put_number(f, s.max);
             put_number(f, s.median);
             put_outliers(f, json_object_get(v, "outliers"));
+            fprintf(f, ",%zu", s.never);
+            put_number(f, s.waited_s);
             fputc('\n', f);
         }
     }
@@ -323,7 +377,9 @@ static int write_csv(const json_t *summary, const char *path)
         put_text(f, key);
         fputc(',', f);
     }
-    fputs("metric,window,n,mean,sd,ci95_lo,ci95_hi,min,max,median,outliers\n", f);
+    fputs("metric,window,n,mean,sd,ci95_lo,ci95_hi,min,max,median,outliers,never," METRIC_NEVER
+          "\n",
+          f);
     json_array_foreach(cells, i, cell)
     {
         write_cell(f, cell, keys);
