@@ -57,7 +57,7 @@ enum agent_step_key {
     AGENT_STEP_KEYS,
 };
 
-#define AGENT_STEPS_MAX 64
+#define AGENT_STEPS_MAX 1024
 #define AGENT_UDP_PACKET_BYTES_MIN 64
 
 /* An acknowledgement covers up to 8 packets. With room for fewer timestamps than that the rate

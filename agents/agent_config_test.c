@@ -259,7 +259,7 @@ static void test_steps(void **state)
                          0);
     assert_int_equal(agent_config_set(&c, "step", "1s share-ppm 1", message, sizeof(message)),
                      ERR_CONFIG);
-    assert_string_equal(message, "step: one too many; allowed are 64");
+    assert_string_equal(message, "step: one too many; allowed are 1024");
 }
 
 static void test_lines(void **state)

@@ -14,7 +14,8 @@
 
 /* What is read: the file, for which key. */
 struct source {
-    const char *path, *key;
+    const char *path;
+    const struct scenario_key *key;
 };
 
 static int read_text(struct plan_rates *r, const struct source *from, struct message *m)
@@ -24,7 +25,7 @@ static int read_text(struct plan_rates *r, const struct source *from, struct mes
     int rv = 0;
 
     if (!f || !(r->text = malloc(room)))
-        rv = message_set(m, f ? ERR_NOMEM : ERR_CONFIG, "%s: %s: %s", from->key, from->path,
+        rv = message_set(m, f ? ERR_NOMEM : ERR_CONFIG, "%s: %s: %s", from->key->name, from->path,
                          strerror(errno));
     while (!rv && (r->text_len += fread(r->text + r->text_len, 1, room - r->text_len, f)) == room &&
            room <= RATE_TRACE_TEXT_MAX) {
@@ -38,7 +39,7 @@ static int read_text(struct plan_rates *r, const struct source *from, struct mes
         }
     }
     if (!rv && ferror(f))
-        rv = message_set(m, ERR_CONFIG, "%s: %s: %s", from->key, from->path, strerror(errno));
+        rv = message_set(m, ERR_CONFIG, "%s: %s: %s", from->key->name, from->path, strerror(errno));
     if (f)
         fclose(f);
     return rv;
@@ -46,25 +47,27 @@ static int read_text(struct plan_rates *r, const struct source *from, struct mes
 
 static int load(struct plan_rates *r, const struct source *from, struct message *m)
 {
-    ns_t step = r->step ? r->step : RATE_TRACE_STEP_DEFAULT;
+    struct rate_trace_form form = {r->step ? r->step : RATE_TRACE_STEP_DEFAULT, r->pauses};
     char why[WHY_BYTES];
     int rv = read_text(r, from, m);
 
     if (rv)
         return rv;
-    rv = rate_trace_parse(&r->trace, r->text, r->text_len, step, why, sizeof(why));
+    rv = rate_trace_parse(&r->trace, r->text, r->text_len, form, why, sizeof(why));
     if (rv == ERR_MALFORMED)
-        return message_set(m, ERR_CONFIG, "%s: %s:%s", from->key, from->path, why);
+        return message_set(m, ERR_CONFIG, "%s: %s:%s", from->key->name, from->path, why);
     if (!rv && r->step && !r->trace->opportunities)
         return message_set(m, ERR_CONFIG,
                            "%s: %s has steps of its own; allowed: {trace: FILE} without step",
-                           from->key, from->path);
+                           from->key->name, from->path);
     return rv;
 }
 
-static const struct plan_rates *find(const struct plan_rates *list, const struct scenario_rates *s)
+static const struct plan_rates *find(const struct plan_rates *list, const struct scenario_rates *s,
+                                     bool pauses)
 {
-    while (list && (strcmp(list->name, s->trace) != 0 || list->step != s->trace_step))
+    while (list && (strcmp(list->name, s->trace) != 0 || list->step != s->trace_step ||
+                    list->pauses != pauses))
         list = list->next;
     return list;
 }
@@ -79,12 +82,13 @@ static int add(struct plan_rates **list, const struct source *beside,
 
     if (snprintf(path, sizeof(path), "%.*s%s", slash ? (int)(slash - beside->path + 1) : 0,
                  beside->path, s->trace) >= (int)sizeof(path))
-        return message_set(m, ERR_CONFIG, "%s: the path is too long", beside->key);
+        return message_set(m, ERR_CONFIG, "%s: the path is too long", beside->key->name);
     r = calloc(1, sizeof(*r));
     if (!r)
         return ERR_NOMEM;
     snprintf(r->name, sizeof(r->name), "%s", s->trace);
     r->step = s->trace_step;
+    r->pauses = beside->key->zero;
     rv = load(r, &(struct source){path, beside->key}, m);
     if (rv) {
         plan_rates_free(r);
@@ -99,10 +103,10 @@ int plan_rates_load(struct plan_rates **list, const char *beside, const struct s
                     struct scenario *s, struct message *m)
 {
     struct scenario_rates *r = scenario_key_rates(s, k);
-    int rv = find(*list, r) ? 0 : add(list, &(struct source){beside, k->name}, r, m);
+    int rv = find(*list, r, k->zero) ? 0 : add(list, &(struct source){beside, k}, r, m);
 
     if (!rv) {
-        r->file = find(*list, r);
+        r->file = find(*list, r, k->zero);
         r->rate = r->file->trace->schedule.steps[0].rate;
     }
     return rv;

@@ -10,6 +10,7 @@
 struct plan_rates {
     char name[SCENARIO_TEXT_MAX + 1]; /* as in path.rate */
     ns_t step;                        /* likewise */
+    bool pauses;                      /* the rate may be 0 */
     char *text;                       /* the whole file */
     size_t text_len;
     struct rate_trace *trace;

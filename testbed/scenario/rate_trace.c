@@ -19,7 +19,7 @@ struct reader {
     struct rate_trace *t;
     struct text_reader in;
     size_t room;
-    ns_t step;
+    struct rate_trace_form form;
     ns_t last; /* time of the line before */
 };
 
@@ -98,6 +98,20 @@ static int grow(struct reader *r, size_t n)
 
 /* ---- steps ---- */
 
+static int take_rate(struct reader *r, bps_t *out)
+{
+    const char *p = r->in.pos;
+
+    if (r->form.pauses && p < r->in.end && *p == '0' &&
+        (p + 1 == r->in.end || p[1] < '0' || p[1] > '9')) {
+        r->in.pos++;
+        *out = 0;
+        return 0;
+    }
+    return take_number(r, r->form.pauses ? "a rate in bit/s or 0 for a pause" : "a rate in bit/s",
+                       RATE_TRACE_RATE_MIN, RATE_TRACE_RATE_MAX, out);
+}
+
 static int check_time(struct reader *r, const char *at, ns_t time)
 {
     if (r->t->schedule.count == 0) {
@@ -133,7 +147,7 @@ static int read_step(struct reader *r)
     }
     r->in.pos++;
     text_reader_skip_blanks(&r->in);
-    rc = take_number(r, "a rate in bit/s", RATE_TRACE_RATE_MIN, RATE_TRACE_RATE_MAX, &step.rate);
+    rc = take_rate(r, &step.rate);
     rc = rc ? rc : end_line(r);
     r->last = step.at;
     if (rc || (s->count && r->t->steps[s->count - 1].rate == step.rate)) {
@@ -172,14 +186,14 @@ static int read_opportunity(struct reader *r)
                                   r->last / NS_PER_MS);
     }
     r->last = ms * NS_PER_MS;
-    i = ms ? (size_t)((r->last - 1) / r->step) : 0;
+    i = ms ? (size_t)((r->last - 1) / r->form.step) : 0;
     if (i >= RATE_TRACE_STEPS_MAX) {
         return text_reader_refuse(&r->in, start, "the trace is longer than %d steps",
                                   RATE_TRACE_STEPS_MAX);
     }
     rc = grow(r, i + 1);
     for (; !rc && s->count <= i; s->count++) {
-        r->t->steps[s->count] = (struct rate_step){.at = (ns_t)s->count * r->step};
+        r->t->steps[s->count] = (struct rate_step){.at = (ns_t)s->count * r->form.step};
     }
     if (!rc) {
         r->t->steps[i].rate++;
@@ -192,7 +206,7 @@ static void join_rest(struct reader *r)
 {
     struct rate_schedule *s = &r->t->schedule;
 
-    if (s->count > 1 && r->last - r->t->steps[s->count - 1].at < r->step / 2) {
+    if (s->count > 1 && r->last - r->t->steps[s->count - 1].at < r->form.step / 2) {
         r->t->steps[s->count - 2].rate += r->t->steps[s->count - 1].rate;
         s->count--;
     }
@@ -213,8 +227,8 @@ static int counts_to_rates(struct reader *r)
     for (size_t i = 0; i < all; i++) {
         ns_t end = i + 1 < all ? steps[i + 1].at : r->last;
         __int128 rate = (__int128)steps[i].rate * PACKET_BITS * NS_PER_S / (end - steps[i].at);
-        struct rate_step step = {steps[i].at,
-                                 rate < RATE_TRACE_RATE_MIN ? RATE_TRACE_RATE_MIN : (bps_t)rate};
+        bps_t least = r->form.pauses && rate == 0 ? 0 : RATE_TRACE_RATE_MIN;
+        struct rate_step step = {steps[i].at, rate < least ? least : (bps_t)rate};
 
         if (rate > RATE_TRACE_RATE_MAX) {
             return text_reader_refuse(&r->in, r->in.pos,
@@ -266,12 +280,12 @@ static int read_all(struct reader *r)
     return counts_to_rates(r);
 }
 
-int rate_trace_parse(struct rate_trace **out, const char *text, size_t len, ns_t step,
-                     char *message, size_t message_len)
+int rate_trace_parse(struct rate_trace **out, const char *text, size_t len,
+                     struct rate_trace_form form, char *message, size_t message_len)
 {
     struct reader r = {.t = calloc(1, sizeof *r.t),
                        .in = text_reader_init(text, len, message, message_len),
-                       .step = step};
+                       .form = form};
     int rc;
 
     *out = NULL;

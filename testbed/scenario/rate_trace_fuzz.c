@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any bytes are refused with a place and a reason, or give a schedule that a link can follow. The
- * first byte chooses the length of a step. */
+ * first byte chooses the length of a step, and whether what follows it may pause. */
 #include "testbed/scenario/rate_trace.h"
 
 #include "agents/base/err.h"
@@ -11,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void check(const struct rate_trace *t)
+static void check(const struct rate_trace *t, bool pauses)
 {
     const struct rate_schedule *s = &t->schedule;
 
@@ -20,7 +20,10 @@ static void check(const struct rate_trace *t)
         abort();
     }
     for (size_t i = 0; i < s->count; i++) {
-        if (s->steps[i].rate < RATE_TRACE_RATE_MIN || s->steps[i].rate > RATE_TRACE_RATE_MAX ||
+        bool paused = pauses && s->steps[i].rate == 0;
+
+        if ((s->steps[i].rate < RATE_TRACE_RATE_MIN && !paused) ||
+            s->steps[i].rate > RATE_TRACE_RATE_MAX ||
             (i && (s->steps[i].at < s->steps[i - 1].at + RATE_TRACE_STEP_MIN ||
                    s->steps[i].rate == s->steps[i - 1].rate))) {
             abort();
@@ -31,6 +34,7 @@ static void check(const struct rate_trace *t)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const ns_t steps[] = {RATE_TRACE_STEP_DEFAULT, RATE_TRACE_STEP_MIN, NS_PER_S};
+    struct rate_trace_form form;
     char message[200] = "";
     struct rate_trace *t;
     int rc;
@@ -38,10 +42,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size == 0) {
         return 0;
     }
-    rc = rate_trace_parse(&t, (const char *)data + 1, size - 1, steps[data[0] % 3], message,
-                          sizeof message);
+    form = (struct rate_trace_form){steps[data[0] % 3], data[0] & 0x80};
+    rc = rate_trace_parse(&t, (const char *)data + 1, size - 1, form, message, sizeof message);
     if (rc == 0) {
-        check(t);
+        check(t, form.pauses);
     } else if (rc != ERR_MALFORMED || t || !strstr(message, ": ")) {
         abort();
     }

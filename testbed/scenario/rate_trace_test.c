@@ -13,12 +13,15 @@
 #define S NS_PER_S
 #define MS NS_PER_MS
 
+#define DEFAULT_FORM ((struct rate_trace_form){RATE_TRACE_STEP_DEFAULT, false})
+
 static struct rate_trace *parse(const char *text, ns_t step)
 {
     struct rate_trace *t;
     char message[200] = "";
 
-    if (rate_trace_parse(&t, text, strlen(text), step, message, sizeof message)) {
+    if (rate_trace_parse(&t, text, strlen(text), (struct rate_trace_form){step, false}, message,
+                         sizeof message)) {
         fail_msg("%s", message);
     }
     return t;
@@ -82,6 +85,29 @@ static void lengths_of_opportunities(void **state)
     rate_trace_free(t);
 }
 
+/* What may pause has 0 where a link has 10 kbit/s. */
+static void pauses(void **state)
+{
+    static const struct rate_trace_form form = {RATE_TRACE_STEP_DEFAULT, true};
+    static const struct rate_step steps[] = {{0, 0}, {1 * S, 10000}, {2 * S, 0}};
+    static const struct rate_step counts[] = {{0, 121120}, {100 * MS, 0}, {200 * MS, 121120}};
+    struct rate_trace *t;
+    char message[200] = "", csv[] = "time_s,rate_bps\n0,0\n1,10000\n2,0 # for good\n";
+
+    (void)state;
+    assert_int_equal(rate_trace_parse(&t, csv, strlen(csv), form, message, sizeof message), 0);
+    expect(t, steps, 3, 0);
+    rate_trace_free(t);
+    assert_int_equal(rate_trace_parse(&t, "100\n300\n", 8, form, message, sizeof message), 0);
+    expect(t, counts, 3, 300 * MS);
+    rate_trace_free(t);
+    csv[strlen("time_s,rate_bps\n0,0\n1,1")] = '\n';
+    assert_int_equal(rate_trace_parse(&t, csv, strlen(csv), form, message, sizeof message),
+                     ERR_MALFORMED);
+    assert_string_equal(message, "3:3: expected a rate in bit/s or 0 for a pause; allowed: 10000 "
+                                 "to 10000000000");
+}
+
 static void refusals_have_a_place(void **state)
 {
     static const struct {
@@ -119,8 +145,8 @@ static void refusals_have_a_place(void **state)
         struct rate_trace *t;
         char message[200] = "";
 
-        assert_int_equal(rate_trace_parse(&t, cases[i].text, strlen(cases[i].text),
-                                          RATE_TRACE_STEP_DEFAULT, message, sizeof message),
+        assert_int_equal(rate_trace_parse(&t, cases[i].text, strlen(cases[i].text), DEFAULT_FORM,
+                                          message, sizeof message),
                          ERR_MALFORMED);
         assert_null(t);
         if (strncmp(message, cases[i].message, strlen(cases[i].message)) != 0) {
@@ -139,13 +165,15 @@ static void too_much_is_refused(void **state)
     for (int i = 0; i < PACKETS; i++) {
         strcpy(text + 3 * i, "10\n");
     }
-    assert_int_equal(
-        rate_trace_parse(&t, text, 3 * PACKETS, RATE_TRACE_STEP_MIN, message, sizeof message),
-        ERR_MALFORMED);
+    assert_int_equal(rate_trace_parse(&t, text, 3 * PACKETS,
+                                      ((struct rate_trace_form){RATE_TRACE_STEP_MIN, false}),
+                                      message, sizeof message),
+                     ERR_MALFORMED);
     assert_non_null(strstr(message, "more opportunities than 10 Gbit/s in the step from 0 ms"));
-    assert_int_equal(
-        rate_trace_parse(&t, "86400000", 8, RATE_TRACE_STEP_MIN, message, sizeof message),
-        ERR_MALFORMED);
+    assert_int_equal(rate_trace_parse(&t, "86400000", 8,
+                                      ((struct rate_trace_form){RATE_TRACE_STEP_MIN, false}),
+                                      message, sizeof message),
+                     ERR_MALFORMED);
     assert_non_null(strstr(message, "1:1: the trace is longer than 1000000 steps"));
     free(text);
 }
@@ -156,6 +184,7 @@ int main(void)
         cmocka_unit_test(steps_by_time),
         cmocka_unit_test(opportunities_in_steps),
         cmocka_unit_test(lengths_of_opportunities),
+        cmocka_unit_test(pauses),
         cmocka_unit_test(refusals_have_a_place),
         cmocka_unit_test(too_much_is_refused),
     };

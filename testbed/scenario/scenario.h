@@ -16,6 +16,7 @@
 #include <stdio.h>
 
 #define SCENARIO_NAME_MAX 64
+#define SCENARIO_STEPS_MAX 64
 
 /* A stack that has no agent: any two commands (testbed/run/netns_exec.c). The others are of enum
  * agent_stack. */
@@ -120,7 +121,7 @@ struct scenario {
         };
     };
 
-    struct agent_step steps[AGENT_STEPS_MAX]; /* ascending in time */
+    struct agent_step steps[SCENARIO_STEPS_MAX]; /* ascending in time */
     size_t step_count;
 
     /* beside the first call */

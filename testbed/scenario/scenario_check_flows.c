@@ -175,11 +175,11 @@ static void check_udp(const struct scenario *s, enum scenario_direction d, const
                "is 0bit for good, so nothing is sent; allowed: none, or a step above 0bit");
     if (count > SCENARIO_UDP_STEPS_MAX)
         report(to, "rate", "duration",
-               "changes more than 64 times before the run's end; allowed: a file of fewer rates, "
+               "changes more than 1024 times before the run's end; allowed: a file of fewer rates, "
                "or of opportunities in longer steps: {trace: FILE, step: 10s}");
 }
 
-_Static_assert(AGENT_STEPS_MAX == 64, "as the message says");
+_Static_assert(AGENT_STEPS_MAX == 1024, "as the message says");
 
 static void check_traffic(const struct scenario *s, struct sink *to)
 {

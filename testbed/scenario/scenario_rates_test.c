@@ -389,8 +389,45 @@ static void files_of_udp(void **state)
     done(&o);
 
     o = load_udp(dir, "{trace: lte}"); /* begins anew every 200 ms, until the run's end */
+    assert_int_equal(o.rc, 0);
+    c = scenario_udp_config(&o.plan->runs[0].scenario, SCENARIO_FORWARD, AGENT_ROLE_SENDER);
+    assert_int_equal(c.step_count, 899); /* ten a second, 90 s long */
+    assert_int_equal(c.steps[898].at, 89900 * NS_PER_MS);
+    done(&o);
+
+    o = load_udp(dir, "{trace: lte, step: 10ms}"); /* with a pause of 90 ms before each */
     assert_int_equal(o.rc, ERR_CONFIG);
-    assert_non_null(strstr(o.messages, "udp.rate changes more than 64 times"));
+    assert_non_null(strstr(o.messages, "udp.rate changes more than 1024 times"));
+    done(&o);
+
+    write_file(dir, "pause.csv", "time_s,rate_bps\n0,0\n1,100000\n2,0\n5.5,250000\n");
+    o = load_udp(dir, "{trace: pause.csv}");
+    assert_int_equal(o.rc, 0);
+    c = scenario_udp_config(&o.plan->runs[0].scenario, SCENARIO_FORWARD, AGENT_ROLE_SENDER);
+    assert_int_equal(c.udp_rate, 0);
+    assert_int_equal(c.step_count, 3);
+    assert_int_equal(c.steps[1].at, 2 * NS_PER_S);
+    assert_int_equal(c.steps[1].value, 0);
+    done(&o);
+    o = load(dir, "{trace: pause.csv}"); /* a link does not pause */
+    assert_int_equal(o.rc, ERR_CONFIG);
+    assert_non_null(strstr(o.messages, "pause.csv:2:3: expected a rate in bit/s; allowed: 10000"));
+    done(&o);
+    write_file(dir, "nothing.csv", "time_s,rate_bps\n0,0\n1,0\n");
+    o = load_udp(dir, "{trace: nothing.csv}");
+    assert_int_equal(o.rc, ERR_CONFIG);
+    assert_non_null(strstr(o.messages, "0bit for good"));
+    done(&o);
+
+    /* one file for both: an outage of the link, a pause of the traffic */
+    write_file(dir, "gap", "100\n300\n");
+    o = load(dir, "{trace: gap}, queue: 64KiB}\nudp: {rate: {trace: gap}");
+    if (o.rc)
+        fail_msg("%s", o.messages);
+    c = scenario_udp_config(&o.plan->runs[0].scenario, SCENARIO_FORWARD, AGENT_ROLE_SENDER);
+    assert_int_equal(c.udp_rate, 121120);
+    assert_int_equal(c.steps[0].value, 0);
+    assert_int_equal(scenario_rate_min(&o.plan->runs[0].scenario), 10000);
     done(&o);
 
     o = load_udp(dir, "{trace: absent}");

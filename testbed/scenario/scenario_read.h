@@ -37,7 +37,7 @@ struct scenario_file {
     struct scenario_expect *expects;
     size_t expect_count;
     struct scenario_source root, flows, media, data[AGENT_CHANNELS_MAX]; /* line 0: absent */
-    struct scenario_source step_at[AGENT_STEPS_MAX];
+    struct scenario_source step_at[SCENARIO_STEPS_MAX];
     bool steps_bad; /* some step could not be read */
     bool flows_bad; /* some flow could not be read: whether there is one is unknown */
 };

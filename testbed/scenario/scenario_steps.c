@@ -70,8 +70,9 @@ static void add_step(struct reader *r, const struct agent_step *step, struct sce
             return;
         }
     }
-    if (s->step_count == AGENT_STEPS_MAX) {
-        scenario_errors_add(r->errors, at, "steps: one too many; allowed are %d", AGENT_STEPS_MAX);
+    if (s->step_count == SCENARIO_STEPS_MAX) {
+        scenario_errors_add(r->errors, at, "steps: one too many; allowed are %d",
+                            SCENARIO_STEPS_MAX);
         return;
     }
     r->file->step_at[s->step_count] = at;

@@ -147,11 +147,11 @@ static void test_number_of_steps(void **state)
 
     (void)state;
     fputs(BOTH "steps:\n", f);
-    for (int i = 0; i < AGENT_STEPS_MAX; i++)
+    for (int i = 0; i < SCENARIO_STEPS_MAX; i++)
         fprintf(f, "- {at: %dms, share: 0.1}\n", i);
     fflush(f);
     p = accepted(text);
-    assert_int_equal(p->base.step_count, AGENT_STEPS_MAX);
+    assert_int_equal(p->base.step_count, SCENARIO_STEPS_MAX);
     plan_free(p);
     fputs("- {at: 1s, share: 0.1}\n", f);
     fclose(f);
