@@ -18,6 +18,7 @@
 #define PATH_BYTES 4096
 #define EXIT_EXPECT 1 /* an expectation of the plan does not hold, a metric is outside its band */
 #define EXIT_USAGE 2
+#define EXIT_HOST 3
 #define EXIT_RUNS 4 /* runs that are invalid or cannot be read */
 /* The templates lie in analysis/plots of the checkout that the program was built in. */
 #define TEMPLATES "analysis/plots"
@@ -175,7 +176,8 @@ static const struct argp parser = {
            "rtplog: writes the log of RTP packets of RFC 8868 section 3.1 of both ends of each run "
            "and its calls.\v"
            "Exit status: 0 all well, 1 an expectation of the plan does not hold or a metric is "
-           "outside its band, 2 usage, 4 runs that are invalid, too few, or cannot be read.",
+           "outside its band, 2 usage, 3 the host lacks something (gnuplot), 4 runs that are "
+           "invalid, too few, or cannot be read.",
 };
 
 /* Looks for the templates below $MUXBED_ROOT and above the program. Returns whether they are there.
@@ -279,7 +281,7 @@ static int report(struct arguments *a)
     invalid = report_make(a->words[1], &a->report, stdout, &unmet, &f);
     if (invalid < 0) {
         fprintf(stderr, "analyze: %s\n", f.text);
-        return invalid == ERR_CONFIG ? EXIT_USAGE : EXIT_RUNS;
+        return invalid == ERR_CONFIG ? EXIT_USAGE : invalid == ERR_HOST ? EXIT_HOST : EXIT_RUNS;
     }
     return invalid ? EXIT_RUNS : unmet ? EXIT_EXPECT : EXIT_SUCCESS;
 }

@@ -14,6 +14,7 @@ const char *err_text(int code)
     case ERR_CRYPTO: return "cryptographic failure";
     case ERR_OS: return "system call failed";
     case ERR_LIMIT: return "limit reached";
+    case ERR_HOST: return "the host lacks something";
     default: return "unknown error";
     }
 }

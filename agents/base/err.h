@@ -16,6 +16,7 @@ enum {
     ERR_CRYPTO = -104,   /* the TLS or AEAD library failed */
     ERR_OS = -105,       /* a system call failed; errno tells */
     ERR_LIMIT = -106,    /* a stated bound was reached */
+    ERR_HOST = -107,     /* the host lacks something, which the message names */
 };
 
 static inline int err_is_fatal(int code)

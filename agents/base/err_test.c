@@ -11,7 +11,7 @@
 
 static const int codes[] = {
     ERR_MALFORMED, ERR_SPACE,  ERR_AGAIN, ERR_NOMEM, ERR_CONFIG,
-    ERR_PROTOCOL,  ERR_CRYPTO, ERR_OS,    ERR_LIMIT,
+    ERR_PROTOCOL,  ERR_CRYPTO, ERR_OS,    ERR_LIMIT, ERR_HOST,
 };
 
 #define CODES (sizeof codes / sizeof codes[0])

@@ -560,7 +560,7 @@ int figures_draw(const struct plan_results *p, const json_t *summary, const char
     snprintf(log, sizeof log, "%s/plots/gnuplot.log", p->dir);
     error = spawn_gnuplot(&pid, p->dir, log);
     if (error) {
-        return fault_set(f, ERR_OS,
+        return fault_set(f, error == ENOENT ? ERR_HOST : ERR_OS,
                          "gnuplot: %s; the report lacks its figures, `run-scenario report` draws "
                          "them once it is there",
                          strerror(error));

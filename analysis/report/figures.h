@@ -51,7 +51,7 @@ bool figures_wanted(const struct plan_results *p, const json_t *summary, enum fi
  * 10 ms, both of its runs valid if possible. pair_count without pairs. */
 size_t figures_example(const struct plan_results *p);
 /* Draws them all, each as SVG and PDF beside its CSV. templates is the folder of the .gp files.
- * Returns 0, or ERR_OS with *f filled when gnuplot is missing or failed. */
+ * Returns 0, ERR_HOST with *f filled when gnuplot is missing, or ERR_OS when it failed. */
 int figures_draw(const struct plan_results *p, const json_t *summary, const char *templates,
                  struct fault *f);
 

@@ -136,6 +136,30 @@ static int set_uncertified_apart(struct plan_results *p)
     return 0;
 }
 
+/* ---- one plan ---- */
+
+/* Means of what two plans left in one folder, or two kinds of link, would be of nothing. */
+static int check_same(const struct plan_results *p, const char *key, const char *what,
+                      struct fault *f)
+{
+    const char *first = NULL, *where = NULL;
+
+    for (size_t i = 0; i < p->run_count; i++) {
+        const char *its = json_string_value(json_object_get(p->runs[i].doc, key));
+
+        if (its && !first) {
+            first = its;
+            where = p->runs[i].name;
+        } else if (its && strcmp(its, first) != 0) {
+            return fault_set(f, ERR_CONFIG,
+                             "%s: run %.80s is of %s %.80s, run %.80s of %.80s; allowed: the runs "
+                             "of one %s, so move the others to a folder of their own",
+                             p->dir, where, what, first, p->runs[i].name, its, what);
+        }
+    }
+    return 0;
+}
+
 /* ---- cells ---- */
 
 static json_t *data_kind(const json_t *flows)
@@ -456,6 +480,8 @@ int plan_results_load(struct plan_results *p, const char *dir, bool again, struc
             fault_set(f, rc, "%s: %s", dir, err_text(rc));
         }
     }
+    rc = rc ? rc : check_same(p, "plan", "plan", f);
+    rc = rc ? rc : check_same(p, "link", "link kind", f);
     rc = rc ? rc : set_uncertified_apart(p);
     for (size_t i = 0; i < p->run_count && !rc; i++) {
         rc = join_cell(p, i);

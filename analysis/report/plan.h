@@ -52,7 +52,8 @@ struct plan_results {
 
 /* Reads every run of dir; a run without metrics.json, or every run when again is set, is reduced
  * first. A run that cannot be reduced becomes an invalid one ("not-reduced"). Returns 0, or a
- * negative code with *f filled when dir has no runs at all or cannot be read. */
+ * negative code with *f filled when dir has no runs at all or cannot be read, ERR_CONFIG when they
+ * are of several plans or kinds of link. */
 int plan_results_load(struct plan_results *p, const char *dir, bool again, struct fault *f);
 void plan_results_fini(struct plan_results *p);
 

@@ -39,19 +39,25 @@ static int teardown(void **state)
     return 0;
 }
 
-static int report(struct fixture *x)
+static int report_into(struct fixture *x, const char *templates, struct fault *f)
 {
-    struct report_options o = {0};
-    struct fault f;
+    struct report_options o = {.templates = templates};
     FILE *out;
     int rc;
 
     free(x->output);
     out = open_memstream(&x->output, &x->output_len);
     assert_non_null(out);
-    rc = report_make(x->folder.dir, &o, out, &x->unmet, &f);
+    rc = report_make(x->folder.dir, &o, out, &x->unmet, f);
     fclose(out);
     return rc;
+}
+
+static int report(struct fixture *x)
+{
+    struct fault f;
+
+    return report_into(x, NULL, &f);
 }
 
 static void contains(const char *text, const char *what)
@@ -225,6 +231,65 @@ static void test_series_that_cannot_be_read(void **state)
     plan_results_fini(&p);
 }
 
+/* A run that says it is of that plan and was made on that link. */
+static void add_foreign(const struct fixture *x, const char *plan, const char *link)
+{
+    struct run_folder r = {0};
+    char text[400];
+
+    snprintf(r.dir, sizeof r.dir, "%.400s/b-1", x->folder.dir);
+    mkdir(r.dir, 0777);
+    snprintf(text, sizeof text,
+             "{\"name\":\"b-1\",\"plan\":\"%s\",\"link\":\"%s\",\"cell\":{\"share\":\"a\"},"
+             "\"repetition\":2,\"valid\":true,\"invalid\":[],"
+             "\"metrics\":{\"file_time_s\":{\"whole\":6}}}",
+             plan, link);
+    run_folder_text(&r, "manifest.json", "{}");
+    run_folder_text(&r, "metrics.json", text);
+}
+
+/* Runs of two plans, or of two kinds of link, have no mean: nothing is written of them. */
+static void test_what_does_not_belong_together(void **state)
+{
+    struct fixture *x = *state;
+    char path[RUN_FOLDER_PATH_BYTES + 32];
+    struct fault f;
+
+    snprintf(path, sizeof path, "%s/summary.json", x->folder.dir);
+    add_run(x, "a-1", true);
+    add_foreign(x, "q", "sim");
+    assert_int_equal(report_into(x, NULL, &f), ERR_CONFIG);
+    contains(f.text,
+             ": run a-1 is of plan p, run b-1 of q; allowed: the runs of one plan, so move");
+    assert_int_not_equal(access(path, F_OK), 0);
+    add_foreign(x, "p", "wire");
+    assert_int_equal(report_into(x, NULL, &f), ERR_CONFIG);
+    contains(f.text, ": run a-1 is of link kind sim, run b-1 of wire; allowed: the runs of one li");
+    add_foreign(x, "p", "sim");
+    assert_int_equal(report(x), 0);
+    contains(x->output, "p: 2 runs on link sim\n");
+}
+
+/* What the host lacks is no fault of the runs: everything but the figures is there. */
+static void test_without_gnuplot(void **state)
+{
+    struct fixture *x = *state;
+    char path[RUN_FOLDER_PATH_BYTES + 32], *was = strdup(getenv("PATH"));
+    struct fault f;
+    int rc;
+
+    add_run(x, "a-1", true);
+    setenv("PATH", x->folder.dir, 1);
+    rc = report_into(x, "analysis/plots", &f);
+    setenv("PATH", was, 1);
+    free(was);
+    assert_int_equal(rc, ERR_HOST);
+    contains(f.text, "gnuplot: No such file or directory; the report lacks its figures");
+    contains(x->output, "p: 1 run on link sim\n");
+    snprintf(path, sizeof path, "%s/report.html", x->folder.dir);
+    assert_int_equal(access(path, F_OK), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -232,6 +297,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_no_valid_run, setup, teardown),
         cmocka_unit_test_setup_teardown(test_stale_figures_go, setup, teardown),
         cmocka_unit_test_setup_teardown(test_series_that_cannot_be_read, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_what_does_not_belong_together, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_without_gnuplot, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

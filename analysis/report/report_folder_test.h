@@ -83,15 +83,15 @@ RUN_FOLDER_UNUSED static void report_folder_add(const struct report_folder *x, c
     snprintf(r.dir, sizeof r.dir, "%.400s/%.60s", x->dir, name);
     mkdir(r.dir, 0777);
     run_folder_text(&r, "manifest.json", "{}");
-    snprintf(text, sizeof text,
-             "{\"schema\":1,\"name\":\"%s\",\"repetition\":%d,\"plan\":\"p\",\"cell\":{\"stack\":"
-             "\"%s\"},"
-             "\"stack\":\"%s\",\"link\":\"sim\",\"path\":{\"rate_bps\":5000000,\"delay_ns\":"
-             "10000000,\"queue_bytes\":187500},\"flows\":{},\"share_ppm\":500000,\"valid\":%s,"
-             "\"invalid\":[%s],\"metrics\":{\"file_time_s\":{\"whole\":%.3f}}}",
-             name, atoi(strrchr(name, '-') + 1), stack, stack, valid ? "true" : "false",
-             valid ? "" : "{\"reason\":\"agent-exit\",\"count\":1,\"detail\":\"a < b & c\"}",
-             seconds);
+    snprintf(
+        text, sizeof text,
+        "{\"schema\":1,\"name\":\"%s\",\"repetition\":%d,\"plan\":\"hand\",\"cell\":{\"stack\":"
+        "\"%s\"},"
+        "\"stack\":\"%s\",\"link\":\"sim\",\"path\":{\"rate_bps\":5000000,\"delay_ns\":"
+        "10000000,\"queue_bytes\":187500},\"flows\":{},\"share_ppm\":500000,\"valid\":%s,"
+        "\"invalid\":[%s],\"metrics\":{\"file_time_s\":{\"whole\":%.3f}}}",
+        name, atoi(strrchr(name, '-') + 1), stack, stack, valid ? "true" : "false",
+        valid ? "" : "{\"reason\":\"agent-exit\",\"count\":1,\"detail\":\"a < b & c\"}", seconds);
     run_folder_text(&r, "metrics.json", text);
 }
 

@@ -115,6 +115,8 @@ static int report(const struct options *o, const struct reducing *r)
         return CMD_EXIT_INTERRUPTED;
     if (status == ANALYZE_USAGE) /* --beside a plan of other cells, which it has said */
         return CMD_EXIT_USAGE;
+    if (status == CMD_EXIT_HOST)
+        return CMD_EXIT_HOST;
     if (r->bad > 0 || status > 1 || status < 0)
         return CMD_EXIT_RUNS;
     return status;

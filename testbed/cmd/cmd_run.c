@@ -64,7 +64,7 @@ static const struct argp_option options[] = {
 
 static void set_link(struct options *o, const char *arg, const struct argp_state *state)
 {
-    if (strcmp(arg, "auto") && strcmp(arg, "netem") && strcmp(arg, "wire") && strcmp(arg, "sim"))
+    if (!link_choice_is_kind(arg))
         argp_error(state, "--link %s: unknown; allowed: auto, netem, wire, sim", arg);
     o->link = arg;
 }
@@ -130,7 +130,7 @@ static int make_report(const struct options *o, const struct executor *e)
     if (status == CMD_EXIT_EXPECT)
         fprintf(stderr, "muxbed: the runs are not as the scenario expects%s\n",
                 o->select.set_count > 0 ? ", which --set may have overtaken (--no-expect)" : "");
-    else if (status && status != CMD_EXIT_RUNS && !process_interrupted())
+    else if (status && status != CMD_EXIT_RUNS && status != CMD_EXIT_HOST && !process_interrupted())
         fprintf(stderr, "muxbed: analyze report ended with status %d\n", status);
     return status;
 }
@@ -154,7 +154,7 @@ static int finish(const struct options *o, struct executor *e)
     say_outcome(o, e);
     if (process_interrupted())
         return CMD_EXIT_INTERRUPTED;
-    if (e->disk_full)
+    if (e->disk_full || status == CMD_EXIT_HOST)
         return CMD_EXIT_HOST;
     if (e->failed + e->invalid > 0 || status > 1 || status < 0)
         return CMD_EXIT_RUNS;
@@ -208,7 +208,7 @@ static int complete_index(const struct options *o, const struct executor *e)
     struct plan *plan;
     int rv;
 
-    whole.only = NULL;
+    whole.only_count = 0;
     whole.shard = whole.shards = 0;
     rv = cmd_select_load(&whole, &plan);
     if (rv)
@@ -222,7 +222,7 @@ static int complete_index(const struct options *o, const struct executor *e)
 static int prepare(const struct options *o, const struct plan *plan, struct executor *e)
 {
     const char *link = link_choice_name(e->link);
-    bool part = o->select.only || o->select.shards > 0;
+    bool part = o->select.only_count > 0 || o->select.shards > 0;
     char before[2];
     int rv = 0;
 

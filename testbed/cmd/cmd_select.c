@@ -25,7 +25,7 @@ static const struct argp_option options[] = {
      .arg = "CELL",
      .doc =
          "Only this cell of the grid (`run-scenario plan` names them), or all that fit a pattern "
-         "such as '*delay=10ms*'"},
+         "such as '*delay=10ms*' (repeatable: all of them)"},
     {.name = "shard",
      .key = OPT_SHARD,
      .arg = "K/N",
@@ -87,7 +87,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case OPT_RUNS: s->runs = number_of(state, "runs", 1, arg); return 0;
     case OPT_SEED: s->seed = number_of(state, "seed", 0, arg); return 0;
-    case OPT_ONLY: s->only = arg; return 0;
+    case OPT_ONLY:
+        if (s->only_count == CMD_ONLY_MAX)
+            argp_error(state, "more than %d times --only", CMD_ONLY_MAX);
+        s->only[s->only_count++] = arg;
+        return 0;
     case OPT_SHARD: set_shard(s, arg, state); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -113,7 +117,8 @@ static int take_shard(const struct cmd_select *s, struct plan *plan)
 
 int cmd_select_load(const struct cmd_select *s, struct plan **out)
 {
-    struct plan_options opt = {.sets = s->sets, .runs = s->runs, .seed = s->seed, .only = s->only};
+    struct plan_options opt = {
+        .sets = s->sets, .runs = s->runs, .seed = s->seed, .only = s->only_count ? s->only : NULL};
     char root[CMD_PATH_MAX], path[CMD_PATH_MAX];
     const char *file = s->file;
     int rv;

@@ -8,13 +8,15 @@
 #include <argp.h>
 
 #define CMD_SETS_MAX 64
+#define CMD_ONLY_MAX 64
 
 struct cmd_select {
     const char *file; /* NULL: the default scenario */
     const char *sets[CMD_SETS_MAX + 1];
     size_t set_count;
     int64_t runs, seed; /* -1: as in the file */
-    const char *only;
+    const char *only[CMD_ONLY_MAX + 1];
+    size_t only_count;
     int64_t shard, shards; /* the shard-th of so many parts; 0: all */
 };
 

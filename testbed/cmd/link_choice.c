@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#define ASKED_FOR "asked for"
+
 const char *link_choice_name(enum run_link link)
 {
     switch (link) {
@@ -68,23 +70,58 @@ static int choose_first(struct link_choice *c, const struct plan *plan)
     return 0;
 }
 
-static int make(struct link_choice *c, const char *wanted, const struct plan *plan)
+bool link_choice_is_kind(const char *wanted)
 {
-    char message[256];
+    return !strcmp(wanted, "auto") || !strcmp(wanted, "netem") || !strcmp(wanted, "wire") ||
+           !strcmp(wanted, "sim");
+}
+
+static enum run_link kind_of(const char *wanted)
+{
+    return !strcmp(wanted, "netem")  ? RUN_LINK_NETEM
+           : !strcmp(wanted, "wire") ? RUN_LINK_WIRE
+                                     : RUN_LINK_SIM;
+}
+
+/* What runs real programs has no virtual time. */
+static int check_sim(const struct plan *plan, const char *why)
+{
+    if (!has_commands(plan))
+        return 0;
+    fprintf(stderr,
+            "muxbed: stacks exec and play-http run real programs, which have no virtual time "
+            "(link sim: %s); "
+            "allowed: --link wire or netem\n",
+            why);
+    return CMD_EXIT_HOST;
+}
+
+int link_choice_check(const char *wanted, const struct plan *plan)
+{
     struct message m;
 
     if (!strcmp(wanted, "auto"))
-        return choose_first(c, plan);
-    c->link = !strcmp(wanted, "netem")  ? RUN_LINK_NETEM
-              : !strcmp(wanted, "wire") ? RUN_LINK_WIRE
-                                        : RUN_LINK_SIM;
-    snprintf(c->why, sizeof(c->why), "asked for");
-    if (c->link == RUN_LINK_SIM)
         return 0;
-    if (!link_choice_can(c->link, plan, &m)) {
-        fprintf(stderr, "muxbed: --link %s: %s\n", wanted, m.text);
-        return CMD_EXIT_USAGE;
-    }
+    if (kind_of(wanted) == RUN_LINK_SIM)
+        return check_sim(plan, ASKED_FOR);
+    if (link_choice_can(kind_of(wanted), plan, &m))
+        return 0;
+    fprintf(stderr, "muxbed: --link %s: %s\n", wanted, m.text);
+    return CMD_EXIT_USAGE;
+}
+
+static int make(struct link_choice *c, const char *wanted, const struct plan *plan)
+{
+    char message[256];
+    int rc;
+
+    if (!strcmp(wanted, "auto"))
+        return choose_first(c, plan);
+    c->link = kind_of(wanted);
+    snprintf(c->why, sizeof(c->why), ASKED_FOR);
+    rc = link_choice_check(wanted, plan);
+    if (rc || c->link == RUN_LINK_SIM)
+        return rc;
     if (works(c->link, plan, message, sizeof(message)))
         return 0;
     fprintf(stderr, "muxbed: links of kind %s do not work here: %s\n", wanted, message);
@@ -95,13 +132,5 @@ int link_choice_make(struct link_choice *c, const char *wanted, const struct pla
 {
     int rc = make(c, wanted, plan);
 
-    if (!rc && c->link == RUN_LINK_SIM && has_commands(plan)) {
-        fprintf(stderr,
-                "muxbed: stacks exec and play-http run real programs, which have no virtual time "
-                "(link sim: %s); "
-                "allowed: --link wire or netem\n",
-                c->why);
-        return CMD_EXIT_HOST;
-    }
-    return rc;
+    return !rc && c->link == RUN_LINK_SIM && !strcmp(wanted, "auto") ? check_sim(plan, c->why) : rc;
 }

@@ -16,6 +16,11 @@ struct link_choice {
 /* wanted is "auto", "netem", "wire" or "sim". Returns 0 or an exit code, having said on standard
  * error what is missing. */
 int link_choice_make(struct link_choice *c, const char *wanted, const struct plan *plan);
+/* Whether wanted is a kind of link that every run can do, whatever the host ("auto": whatever there
+ * is). Returns 0, or an exit code, having said why not. */
+int link_choice_check(const char *wanted, const struct plan *plan);
+/* "auto", "netem", "wire" or "sim"? */
+bool link_choice_is_kind(const char *wanted);
 const char *link_choice_name(enum run_link link);
 /* Whether a real link of the kind can do what every run asks, whatever the host; *m says what not.
  */

@@ -279,23 +279,37 @@ static bool is_wanted(const char *cell, const char *only)
     return !strcmp(cell, only) || !fnmatch(only, cell, 0);
 }
 
+/* A name that fits no cell is wrong, whatever the others fit. */
+static void check_fits(struct plan_builder *b, const char *only)
+{
+    const struct plan *p = b->plan;
+
+    for (size_t i = 0; i < p->run_count; i++) {
+        if (is_wanted(p->runs[i].cell, only))
+            return;
+    }
+    scenario_errors_add(&b->errors, (struct scenario_source){.option = "--only"},
+                        "there is no cell \"%.80s\"; allowed are %zu, such as \"%s\", and "
+                        "patterns such as \"*10ms*\"",
+                        only, p->cell_count, p->runs[p->run_count - 1].cell);
+}
+
 /* Keeps the runs of the cells that are wanted. */
 static void keep_only(struct plan_builder *b)
 {
     struct plan *p = b->plan;
     size_t kept = 0;
-    char last[sizeof(p->runs->cell)];
 
-    snprintf(last, sizeof(last), "%s", p->runs[p->run_count - 1].cell);
+    for (const char *const *only = b->opt->only; *only; only++)
+        check_fits(b, *only);
     for (size_t i = 0; i < p->run_count; i++) {
-        if (is_wanted(p->runs[i].cell, b->opt->only))
+        const char *const *only = b->opt->only;
+
+        while (*only && !is_wanted(p->runs[i].cell, *only))
+            only++;
+        if (*only)
             p->runs[kept++] = p->runs[i];
     }
-    if (kept == 0)
-        scenario_errors_add(&b->errors, (struct scenario_source){.option = "--only"},
-                            "there is no cell \"%.80s\"; allowed are %zu, such as \"%s\", and "
-                            "patterns such as \"*10ms*\"",
-                            b->opt->only, p->cell_count, last);
     p->run_count = kept;
 }
 

@@ -31,7 +31,8 @@ struct plan {
 struct plan_options {
     const char *const *sets; /* "KEY=VALUE", NULL terminated; may be NULL */
     int64_t runs, seed;      /* < 0: as in the file */
-    const char *only;        /* name of the cells to keep, or a pattern (fnmatch), or NULL */
+    const char *const *only; /* names of the cells to keep, or patterns (fnmatch), NULL terminated;
+                              * NULL: all */
 };
 
 /* Reads YAML text (name is for messages). On failure returns ERR_CONFIG and writes

@@ -506,7 +506,8 @@ static void test_set_replaces_grid(void **state)
 static void test_only(void **state)
 {
     static const char text[] = FILE_FLOW "runs: 2\ngrid: {path.rate: [1mbit, 5mbit]}\n";
-    struct plan_options opt = {.runs = -1, .seed = -1, .only = "path.rate=5mbit"};
+    const char *only[3] = {"path.rate=5mbit"};
+    struct plan_options opt = {.runs = -1, .seed = -1, .only = only};
     struct plan *p = accepted(text, &opt);
     char *messages = NULL;
     size_t len;
@@ -517,11 +518,17 @@ static void test_only(void **state)
     assert_string_equal(p->runs[0].name, "path.rate=5mbit-1");
     assert_string_equal(p->cell_values[p->runs[0].cell_index][0], "5mbit");
     plan_free(p);
-    opt.only = "*rate=[15]mbit";
+    only[0] = "*rate=[15]mbit";
     p = accepted(text, &opt);
     assert_int_equal(p->run_count, 4);
     plan_free(p);
-    opt.only = "path.rate=9mbit";
+    only[0] = "*rate=5*"; /* they add up, in the order of the plan */
+    only[1] = "path.rate=1mbit";
+    p = accepted(text, &opt);
+    assert_int_equal(p->run_count, 4);
+    assert_string_equal(p->runs[0].cell, "path.rate=1mbit");
+    plan_free(p);
+    only[1] = "path.rate=9mbit"; /* and each must fit something */
     f = open_memstream(&messages, &len);
     assert_non_null(f);
     assert_int_equal(plan_parse(&p, "f", text, strlen(text), &opt, f), ERR_CONFIG);
