@@ -32,16 +32,17 @@ struct ending {
     int signal; /* SIGTERM or SIGKILL is what comes then */
 };
 
-/* SIGTERM or SIGKILL to a side that still runs, with a note of what it waits for. */
+/* SIGTERM or SIGKILL to a side that still runs, with a note of what it waits for. What is still
+ * there after a first SIGKILL is no longer its own: only what came before it tells why. */
 static void end(struct netns_side *s, int signal)
 {
     ns_t waited = child_waited(&s->agent);
 
-    if (signal == SIGKILL) {
-        s->timed_out |= child_running(&s->agent);
+    if (signal == SIGKILL && child_running(&s->agent) && !s->timed_out) {
+        s->timed_out = true;
         s->waited = waited == NS_NEVER || s->waited_before == NS_NEVER ? NS_NEVER
                                                                        : waited - s->waited_before;
-    } else {
+    } else if (signal != SIGKILL) {
         s->waited_before = waited;
     }
     child_signal(&s->agent, signal);
