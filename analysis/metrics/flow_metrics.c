@@ -213,8 +213,10 @@ void flow_metrics_put(const struct flow_set *set, struct metric_set *out)
             put_events(set, i, out);
         }
     }
-    put_fairness(set, out);
-    put_utilisation(set, out);
+    if (flow_set_is_whole(set)) {
+        put_fairness(set, out);
+        put_utilisation(set, out);
+    }
 }
 
 /* ---- what is drawn ---- */

@@ -11,7 +11,8 @@
 
 int flow_set_init(struct flow_set *s, ns_t end)
 {
-    *s = (struct flow_set){.end = end, .bins = end > 0 ? (size_t)(end / FLOW_SERIES_BIN) : 0};
+    *s = (struct flow_set){
+        .end = end, .bins = end > 0 ? (size_t)(end / FLOW_SERIES_BIN) : 0, .untold = NS_NEVER};
     for (int i = 0; i < CAPTURE_DIRECTIONS; i++) {
         for (size_t k = 0; k < FLOW_SET_SEGMENTS; k++) {
             s->carried_bytes[i][k] = calloc(s->bins ? s->bins : 1, sizeof(double));
@@ -99,8 +100,15 @@ double flow_set_segment_bps(const struct flow_set *s, bool backward, size_t segm
 
 static void add_event(struct flow_set *s, struct flow_event e)
 {
-    if (s->event_count < FLOW_SET_EVENTS_MAX && e.at < s->end) {
+    size_t room = e.kind == FLOW_EVENT_STEP ? FLOW_SET_STEPS_MAX : FLOW_SET_EVENTS_MAX;
+
+    if (e.at >= s->end) {
+        return;
+    }
+    if (s->event_count < room) {
         s->events[s->event_count++] = e;
+    } else {
+        s->untold = ns_min(s->untold, e.at);
     }
 }
 
@@ -174,6 +182,9 @@ static void find_arrivals(struct flow_set *s, size_t flow)
 
 bool flow_set_is_static(const struct flow_set *s, ns_t t)
 {
+    if (t >= s->untold) {
+        return false;
+    }
     for (size_t i = 0; i < s->event_count && s->events[i].at <= t; i++) {
         if (t - s->events[i].at < FLOW_SET_SETTLING) {
             return false;
@@ -209,9 +220,19 @@ static void share_bin(struct flow_set *s, bool backward, size_t bin)
     }
 }
 
+bool flow_set_is_whole(const struct flow_set *s)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        if (s->flows[i].kind == FLOW_CALL) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void flow_set_finish(struct flow_set *s)
 {
-    for (int backward = 0; backward < CAPTURE_DIRECTIONS; backward++) {
+    for (int backward = 0; backward < CAPTURE_DIRECTIONS && flow_set_is_whole(s); backward++) {
         for (size_t bin = 0; bin < s->bins; bin++) {
             share_bin(s, backward, bin);
         }

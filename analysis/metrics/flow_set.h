@@ -14,7 +14,9 @@
 #define FLOW_SET_NAME_MAX 16
 #define FLOW_SET_FLOWS_MAX 16
 #define FLOW_SET_SEGMENTS 3
-#define FLOW_SET_EVENTS_MAX 128
+#define FLOW_SET_EVENTS_MAX 2048
+/* Of them steps of the capacity at most: flows that come and go are told whatever else happens. */
+#define FLOW_SET_STEPS_MAX 1920
 /* After an event nothing is static, nor its queue settled, for so long. */
 #define FLOW_SET_SETTLING (3 * NS_PER_S)
 
@@ -62,6 +64,7 @@ struct flow_set {
     double *carried_bytes[CAPTURE_DIRECTIONS][FLOW_SET_SEGMENTS];
     struct flow_event events[FLOW_SET_EVENTS_MAX];
     size_t event_count;
+    ns_t untold; /* from then on there are more events than these; NS_NEVER: there are not */
 };
 
 /* An empty set of a run that lasts to end. Returns 0 or ERR_NOMEM. */
@@ -78,6 +81,10 @@ void flow_set_carry(struct flow_set *s, bool backward, unsigned segments, ns_t r
 void flow_set_find_steps(struct flow_set *s);
 /* Once all flows are there: finds who comes and goes, and everybody's fair share. */
 void flow_set_finish(struct flow_set *s);
+
+/* Whether all that uses the path is in the set: without a call, what the run is about (players over
+ * HTTP) is known by its packets alone, and nobody's share of the path can be told. */
+bool flow_set_is_whole(const struct flow_set *s);
 
 /* What the flows that adapt have of a direction's first segment at a time. */
 double flow_set_capacity_bps(const struct flow_set *s, bool backward, ns_t at);

@@ -180,6 +180,46 @@ static void test_too_many(void **state)
     assert_null(flow_set_add(set, "call", FLOW_CALL));
 }
 
+/* More steps than there is room for: flows are seen to come all the same, and nothing is taken for
+ * static because its steps are not told. */
+static void test_more_steps_than_room(void **state)
+{
+    struct flow_set *set = *state;
+    static struct rate_step many[2500];
+    size_t arrivals = 0;
+
+    for (size_t i = 0; i < 2500; i++) {
+        many[i] = (struct rate_step){(ns_t)i * 10 * NS_PER_MS, 1000000 + (bps_t)(i % 2)};
+    }
+    set->capacity[0][0].schedule = (struct rate_schedule){.steps = many, .count = 2500};
+    flow_set_find_steps(set);
+    flow_set_test_add(set, "call1", 26 * S, 30 * S, 1e6);
+    flow_set_finish(set);
+    for (size_t i = 0; i < set->event_count; i++) {
+        arrivals += set->events[i].kind == FLOW_EVENT_ARRIVAL;
+    }
+    assert_int_equal(set->event_count, FLOW_SET_STEPS_MAX + 1);
+    assert_int_equal(arrivals, 1);
+    assert_true(set->untold == (FLOW_SET_STEPS_MAX + 1) * 10 * NS_PER_MS);
+    assert_false(flow_set_is_static(set, 10 * S));
+    assert_false(flow_set_is_static(set, 24 * S));
+    assert_false(flow_set_is_static(set, 29900 * NS_PER_MS));
+}
+
+/* Without a call what the run is about is not in the set: nobody's share can be told. */
+static void test_a_set_without_a_call(void **state)
+{
+    struct flow_set *set = *state;
+    struct path_flow *f = flow_set_test_add(set, "tcp", 0, 30 * S, 1e6);
+
+    f->kind = FLOW_TCP;
+    set->capacity[0][0].schedule = (struct rate_schedule){.steps = constant, .count = 1};
+    assert_false(flow_set_is_whole(set));
+    flow_set_finish(set);
+    assert_true(f->fair_bps[bin(10 * S)] == 0);
+    assert_int_equal(set->event_count, 1); /* it came */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -190,6 +230,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_who_comes_and_goes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_directions_do_not_share, setup, teardown),
         cmocka_unit_test_setup_teardown(test_too_many, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_more_steps_than_room, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_set_without_a_call, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -401,6 +401,7 @@ static int reduce(struct reduction *r, const char *dir, struct fault *f)
 {
     struct place p = {.dir = dir, .name = FLOW_METRICS_FIRST};
     int rc = load(r, dir, f);
+    bool wanted = false;
 
     rc = rc ? rc : read_certificate(r, dir, NULL, f);
     if (rc) {
@@ -408,13 +409,14 @@ static int reduce(struct reduction *r, const char *dir, struct fault *f)
     }
     windows_init(&r->windows, &r->data);
     if (run_flows_wanted(&r->data)) {
-        p.flows = &r->flows;
+        wanted = true;
+        p.flows = run_info_is_exec(&r->data.info) ? NULL : &r->flows; /* it has no call */
         r->invalid = json_array();
         rc = r->invalid ? run_flows_init(&r->flows, &r->data, f)
                         : fault_set(f, ERR_NOMEM, "%s: out of memory", dir);
     }
     rc = rc ? rc : read_folder(r, &p, f);
-    return rc || !p.flows ? rc : reduce_others(r, dir, f);
+    return rc || !wanted ? rc : reduce_others(r, dir, f);
 }
 
 int reduce_run(const char *dir, json_t **out, struct fault *f)

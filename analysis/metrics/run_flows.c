@@ -17,9 +17,11 @@ bool run_flows_wanted(const struct run_data *d)
 {
     size_t steps = d->link_rate.schedule.count;
 
+    if (json_array_size(run_info_traffic(&d->info))) {
+        return true;
+    }
     return !run_info_is_exec(&d->info) &&
-           (json_array_size(run_info_calls(&d->info)) ||
-            json_array_size(run_info_traffic(&d->info)) || (steps > 1 && steps <= STEPS_MAX));
+           (json_array_size(run_info_calls(&d->info)) || (steps > 1 && steps <= STEPS_MAX));
 }
 
 /* ---- the path ---- */

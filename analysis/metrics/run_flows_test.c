@@ -179,6 +179,33 @@ static void test_joint(void **state)
     check(x, "cross_fairness_1s_max_ratio", 2 * 1060 / (20 * 1040.));
 }
 
+/* Programs of others, of which the captures alone tell, with tcp and udp beside them: these have
+ * their own numbers, and the path, whose use and shares are not known by them, has none. */
+static void test_beside_music_by_http(void **state)
+{
+    struct fixture *x = *state;
+    struct fault f = {{0}};
+
+    many_run_write(x->parent, "r-1", "[]");
+    many_run_manifest(x->run, x->run,
+                      json_pack("{s:s,s:[],s:{s:{s:i}}}", "stack", "play-http", "calls", "flows",
+                                "play", "players", 1));
+    if (reduce_run(x->run, &x->doc, &f)) {
+        fail_msg("%s", f.text);
+    }
+    check(x, "tcp.loss_ratio", 1 / 181.);
+    check(x, "tcp.owd_ms_p50", 20);
+    check(x, "tcp.goodput_bps", 180 * 1000 * 8 / (8.95 + 0.02));
+    check(x, "udp.loss_ratio", 0);
+    check(x, "udp.step1_sending_rate_bps", 1500 * 8 / 0.05);
+    assert_int_equal(json_array_size(json_object_get(x->doc, "flow_table")), 2);
+    assert_true(isnan(value_in(x->doc, "path_utilisation_ratio")));
+    assert_true(isnan(value_in(x->doc, "cross_fairness_1s_min_ratio")));
+    assert_true(isnan(value_in(x->doc, "sending_rate_bps")));
+    /* the run's own are those of all packets, as without them */
+    assert_true(value_in(x->doc, "traffic_goodput_bps") > 0);
+}
+
 /* further: of the bottleneck behind the first; NULL: nothing was measured of it. */
 static void put_certificate(const struct fixture *x, const char *further)
 {
@@ -333,6 +360,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_invalid_call, setup, teardown),
         cmocka_unit_test_setup_teardown(test_refusals, setup, teardown),
         cmocka_unit_test(test_a_flow_without_media),
+        cmocka_unit_test_setup_teardown(test_beside_music_by_http, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

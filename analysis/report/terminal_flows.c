@@ -57,6 +57,11 @@ static struct summary_value value(const json_t *summary, size_t cell, const json
     return summary_get(summary, cell, metric, "whole");
 }
 
+static bool is_call(const json_t *row)
+{
+    return strcmp(text_in(row, "kind"), "call") == 0;
+}
+
 /* "webrtc", "reno, ngtcp2", "backward quic". */
 static void put_what(FILE *out, const json_t *row)
 {
@@ -72,7 +77,7 @@ static void put_what(FILE *out, const json_t *row)
 /* Is a time among them that never came? */
 static bool put_row(FILE *out, const json_t *summary, size_t cell, const json_t *row)
 {
-    bool call = strcmp(text_in(row, "kind"), "call") == 0, any_never = false;
+    bool call = is_call(row), any_never = false;
 
     fprintf(out, "  %-*s", NAME_WIDTH, text_in(row, "name"));
     put_what(out, row);
@@ -99,7 +104,7 @@ static bool put_row(FILE *out, const json_t *summary, size_t cell, const json_t 
 
 void terminal_flows_print(FILE *out, const struct plan_results *p, const json_t *summary)
 {
-    bool any_never = false;
+    bool any_never = false, any_call = false;
     size_t shown = 0, i;
     json_t *row;
 
@@ -121,21 +126,24 @@ void terminal_flows_print(FILE *out, const struct plan_results *p, const json_t 
         json_array_foreach(table, i, row)
         {
             any_never |= put_row(out, summary, c, row);
+            any_call |= is_call(row);
         }
     }
     if (shown > TERMINAL_FLOWS_CELLS_MAX) {
         fprintf(out, "%zu more cells with several flows: report.html\n",
                 shown - TERMINAL_FLOWS_CELLS_MAX);
     }
-    if (shown > 0) {
+    if (any_call) {
         fputs(
             "Of a call, sent is all of it, arrived its video, and lost what of that never came, "
             "even\nsent again; converged is when it kept to its fair share; link use above is that "
             "of the first\ncall alone.\n",
             out);
-        fputs(any_never ? "> 20 3/10: in 3 of 10 runs it never did, within 20 s; without such a "
-                          "count in none.\n\n"
-                        : "\n",
+    }
+    if (any_never) {
+        fputs("> 20 3/10: in 3 of 10 runs it never did, within 20 s; without such a count in "
+              "none.\n",
               out);
     }
+    fputs(shown > 0 ? "\n" : "", out);
 }

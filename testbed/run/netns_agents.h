@@ -14,6 +14,7 @@
 struct netns_run;
 
 #define NETNS_STOP_GRACE (2 * NS_PER_S) /* from SIGTERM to SIGKILL */
+#define NETNS_START_AHEAD (100 * NS_PER_MS)
 
 /* Agents come in pairs, the end that sends first: sides 2i and 2i + 1 are pair i. The first pair is
  * the call that the run is about. */
@@ -45,8 +46,12 @@ struct netns_stopping {
 /* netns_launch.c */
 /* Starts all agents and waits until their sockets are bound. */
 int netns_agents_start(struct netns_run *r);
-/* Tells all the common start, about 100 ms ahead. */
+/* Tells all the common start, NETNS_START_AHEAD of now. */
 int netns_agents_release(struct netns_run *r);
+/* The same of the pairs from that one on, where others are at the ends of those before; the start
+ * is r->start, which is known. */
+int netns_agents_start_from(struct netns_run *r, size_t first);
+int netns_agents_release_from(struct netns_run *r, size_t first);
 /* Starts a program that lies beside this one, for a side: told by its .conf, by arguments of its
  * own (NULL terminated) and by the barrier; then waits until it is ready. */
 int netns_launch(struct netns_run *r, struct netns_side *s, const char *program,

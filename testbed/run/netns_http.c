@@ -18,11 +18,11 @@
 /* A server that begins writes its tracks first. */
 #define ORIGIN_READY_TIMEOUT (60 * NS_PER_S)
 #define READY_LOOK_EVERY (10 * NS_PER_MS)
-#define START_AHEAD (100 * NS_PER_MS)
 /* From a server's end to its next beginning, as whoever looks after one would have it. */
 #define RESTART_DELAY NS_PER_S
 #define RESTARTS_MAX 20
 #define LIMIT_MARGIN (10 * NS_PER_S)
+#define BESIDE 1 /* the first of the pairs that are agents: UDP traffic */
 
 bool netns_http_wanted(const struct netns_run *r)
 {
@@ -108,20 +108,23 @@ int netns_http_start(struct netns_run *r)
     rc = rc ? rc : start_origin(r);
     rc = rc ? rc : await_origin(r);
     rc = rc ? rc : netns_launch(r, &r->sides[NETNS_RECEIVER], "player", arguments);
-    return rc ? rc : netns_await_ready(r, &r->sides[NETNS_RECEIVER]);
+    rc = rc ? rc : netns_await_ready(r, &r->sides[NETNS_RECEIVER]);
+    return rc ? rc : netns_agents_start_from(r, BESIDE);
 }
 
 int netns_http_release(struct netns_run *r)
 {
     struct netns_side *n = &r->sides[NETNS_RECEIVER];
 
-    r->start = realtime_mono() + START_AHEAD;
+    r->start = realtime_mono() + NETNS_START_AHEAD;
     r->wall_offset_start = netns_clock_look(r);
     r->http.look.start = r->start;
     if (write(n->start_fd, &r->start, sizeof r->start) != sizeof r->start) {
         return netns_agents_not_ready(r, n);
     }
-    return tcp_watch_start(&r->http.watch, &r->http.look, r->m);
+    return netns_agents_release_from(r, BESIDE)
+               ? ERR_OS
+               : tcp_watch_start(&r->http.watch, &r->http.look, r->m);
 }
 
 /* ---- the end ---- */
@@ -137,6 +140,41 @@ static ns_t note_death(struct netns_run *r, ns_t now)
     return h->deaths > RESTARTS_MAX ? NS_NEVER : now + RESTART_DELAY;
 }
 
+/* Agents beside the music, and how far their ends have been brought about. */
+struct beside {
+    struct netns_stopping at[NETNS_PAIRS_MAX * NETNS_SIDES];
+    size_t count;
+};
+
+static void beside_init(struct beside *b, struct netns_run *r, ns_t limit)
+{
+    for (size_t i = NETNS_SIDES * BESIDE; i < NETNS_SIDES * r->pair_count; i++) {
+        b->at[b->count++] = (struct netns_stopping){&r->sides[i], limit, SIGTERM};
+    }
+}
+
+/* They end with the music. Returns how many still run; *next: when there is something to do. */
+static size_t look_beside(struct beside *b, bool play, ns_t now, ns_t *next)
+{
+    size_t running = 0;
+
+    *next = NS_NEVER;
+    for (size_t i = 0; i < b->count; i++) {
+        struct netns_stopping *s = &b->at[i];
+
+        if (child_wait(&s->side->agent, 0)) {
+            continue;
+        }
+        if (!play && s->signal == SIGTERM) {
+            s->next = ns_min(s->next, now);
+        }
+        netns_agents_step(s, now);
+        *next = ns_min(*next, s->next);
+        running++;
+    }
+    return running;
+}
+
 int netns_http_wait(struct netns_run *r)
 {
     const struct scenario *s = &r->run->scenario;
@@ -144,13 +182,19 @@ int netns_http_wait(struct netns_run *r)
     struct netns_stopping server = {&r->sides[NETNS_SENDER], NS_NEVER, SIGTERM};
     struct netns_stopping players = {&r->sides[NETNS_RECEIVER], ns_add(limit, LIMIT_MARGIN),
                                      SIGTERM};
-    ns_t now = realtime_mono(), progress = r->start, restart = NS_NEVER;
+    struct beside beside = {.count = 0};
+    ns_t now = realtime_mono(), progress = r->start, restart = NS_NEVER, others = NS_NEVER;
     bool serves = true, play = true;
+    size_t running;
     int rc = 0;
 
-    while (!rc && (play || child_running(&server.side->agent))) {
-        rc = netns_agents_poll(
-            r, ns_min(ns_min(progress, restart), ns_min(server.next, players.next)));
+    beside_init(&beside, r, players.next);
+    running = beside.count;
+
+    while (!rc && (play || running || child_running(&server.side->agent))) {
+        ns_t next = ns_min(ns_min(server.next, players.next), others);
+
+        rc = netns_agents_poll(r, ns_min(ns_min(progress, restart), next));
         now = realtime_mono();
         if (play && child_wait(&players.side->agent, 0)) {
             play = false;
@@ -169,6 +213,7 @@ int netns_http_wait(struct netns_run *r)
         }
         netns_agents_step(&server, now);
         netns_agents_step(&players, now);
+        running = look_beside(&beside, play, now, &others);
         netns_agents_progress(r, now, &progress);
     }
     return rc ? rc : netns_agents_ended(r, now);

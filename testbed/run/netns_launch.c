@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #define READY_TIMEOUT (20 * NS_PER_S)
-#define START_AHEAD (100 * NS_PER_MS)
 #define EXIT_NO_PROGRAM 127
 #define TEST_DEPTH 3 /* folders below the programs */
 
@@ -213,27 +212,37 @@ int netns_await_ready(struct netns_run *r, struct netns_side *s)
     return n > 0 && read(s->ready_fd, &byte, 1) == 1 ? 0 : netns_agents_not_ready(r, s);
 }
 
-int netns_agents_start(struct netns_run *r)
+int netns_agents_start_from(struct netns_run *r, size_t first)
 {
     int rc = 0;
 
-    for (size_t i = NETNS_SIDES * r->pair_count; i-- > 0 && !rc;) {
+    for (size_t i = NETNS_SIDES * r->pair_count; i-- > NETNS_SIDES * first && !rc;) {
         rc = netns_launch(r, &r->sides[i], "agent", NULL);
     }
-    for (size_t i = NETNS_SIDES * r->pair_count; i-- > 0 && !rc;) {
+    for (size_t i = NETNS_SIDES * r->pair_count; i-- > NETNS_SIDES * first && !rc;) {
         rc = netns_await_ready(r, &r->sides[i]);
     }
     return rc;
 }
 
-int netns_agents_release(struct netns_run *r)
+int netns_agents_start(struct netns_run *r)
 {
-    r->start = realtime_mono() + START_AHEAD;
-    r->wall_offset_start = netns_clock_look(r);
-    for (size_t i = 0; i < NETNS_SIDES * r->pair_count; i++) {
+    return netns_agents_start_from(r, 0);
+}
+
+int netns_agents_release_from(struct netns_run *r, size_t first)
+{
+    for (size_t i = NETNS_SIDES * first; i < NETNS_SIDES * r->pair_count; i++) {
         if (write(r->sides[i].start_fd, &r->start, sizeof r->start) != sizeof r->start) {
             return netns_agents_not_ready(r, &r->sides[i]);
         }
     }
     return 0;
+}
+
+int netns_agents_release(struct netns_run *r)
+{
+    r->start = realtime_mono() + NETNS_START_AHEAD;
+    r->wall_offset_start = netns_clock_look(r);
+    return netns_agents_release_from(r, 0);
 }

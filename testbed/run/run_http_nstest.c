@@ -183,6 +183,24 @@ static void test_a_good_run(void **state)
     expect_in("out/all-1/metrics.json", "\"traffic_goodput_bps\"");
 }
 
+/* Traffic beside the music is there until the music ends, and has numbers of its own. */
+static void test_traffic_beside(void **state)
+{
+    int status;
+
+    (void)state;
+    need_server();
+    status = run_process_wait(start("wire", "2mbit",
+                                    PLAYS(1, 2, "") "duration: 8s\nudp: {rate: 200kbit}\n"
+                                                    "tcp: {congestion-control: cubic}\n"));
+    assert_true(status == 0 || status == 4);
+    expect_reasons("");
+    assert_int_equal(plays("outcome", PLAYER_ENDED), 2);
+    expect_in("out/all-1/metrics.json", "\"tcp.goodput_bps\"");
+    expect_in("out/all-1/metrics.json", "\"udp.throughput_bps\"");
+    expect_in("out/all-1/metrics.json", "\"udp.owd_ms_p95\"");
+}
+
 static void test_tls(void **state)
 {
     int status;
@@ -463,6 +481,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_good_run, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_traffic_beside, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_tls, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_refusals, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_server, set_up, tear_down),
