@@ -50,20 +50,21 @@ static void print_commands(FILE *out)
 static int help(const char *name)
 {
     printf("Usage: %s [COMMAND] [OPTION...] [SCENARIO.yaml]\n\n", name);
-    printf("What happens to a call when a file shares its path? Runs real protocol agents over an\n"
-           "emulated bottleneck, in network namespaces or in virtual time, and reports.\n\n"
+    printf("What happens to a call when a file shares its path? Runs real protocol\n"
+           "agents over an emulated bottleneck, in network namespaces or in virtual time,\n"
+           "and reports.\n\n"
            "Commands (with --help each says more):\n");
     print_commands(stdout);
     printf("  %-10s its version and commit, and the versions of its libraries\n", "--version");
     printf("\nExamples:\n"
-           "  run-scenario --link sim                  the default scenario, in virtual time\n"
+           "  run-scenario --link sim          the default scenario, in virtual time\n"
            "  run-scenario scenarios/paper/grid.yaml --runs 5\n"
            "  run-scenario scenarios/paper/grid.yaml --runs 5 --jobs auto --resume\n"
            "  run-scenario plan scenarios/paper/grid.yaml\n"
            "  run-scenario --set path.rate=1mbit --set media.min-rate=30kbit\n"
-           "  run-scenario run --help                  all options\n\n"
-           "Exit status: 0 all well, 1 an expectation failed, 2 usage or bad scenario, 3 the host\n"
-           "lacks something, 4 runs invalid or failed, 130 interrupted.\n");
+           "  run-scenario run --help          all options\n\n"
+           "Exit status: 0 all well, 1 an expectation failed, 2 usage or bad scenario,\n"
+           "3 the host lacks something, 4 runs invalid or failed, 130 interrupted.\n");
     return CMD_EXIT_OK;
 }
 

@@ -141,9 +141,7 @@ void terminal_flows_print(FILE *out, const struct plan_results *p, const json_t 
             out);
     }
     if (any_never) {
-        fputs("> 20 3/10: in 3 of 10 runs it never did, within 20 s; without such a count in "
-              "none.\n",
-              out);
+        fputs(">20.0: not within 20.0 s in any run; >20.0 3/10: not in 3 of 10 runs.\n", out);
     }
     fputs(shown > 0 ? "\n" : "", out);
 }

@@ -27,7 +27,8 @@ int cmd_keys(int argc, char **argv)
     const struct argp argp = {
         .options = options,
         .parser = parse,
-        .doc = "Lists every key of a scenario: what it may be, its default, what it means.",
+        .doc = "Lists every key of a scenario: what it may be, its default, what it means.\v"
+               "  run-scenario keys | grep aqm",
     };
     bool markdown = false;
 

@@ -37,7 +37,9 @@ static int print_scenario(const char *path, size_t root_len)
 int cmd_list(int argc, char **argv)
 {
     const struct argp argp = {
-        .doc = "Lists the scenarios that come with muxbed, with their descriptions."};
+        .doc = "Lists the scenarios that come with muxbed, with their descriptions.\v"
+               "  run-scenario list\n"
+               "  run-scenario list | grep music"};
     char root[CMD_PATH_MAX], dir[CMD_PATH_MAX];
     char *const dirs[] = {dir, NULL};
     int status = CMD_EXIT_OK;

@@ -81,6 +81,8 @@ int cmd_selfcheck(int argc, char **argv)
                "lack, whether the link of every cell is what it should be, and how many at once "
                "still are.\v"
                "Without a file: scenarios/delayed-file.yaml.\n\n"
+               "  run-scenario selfcheck\n"
+               "  run-scenario selfcheck scenarios/paper/grid.yaml --link wire\n\n"
                "Exit status: 0 when every run can be made faithfully, 1 when not, 2 usage or bad "
                "scenario, 3 the host lacks what --link asks for."};
     struct options o = {.link = "auto"};

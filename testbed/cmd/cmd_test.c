@@ -111,6 +111,35 @@ static void test_exit_codes(void **state)
     }
 }
 
+/* Every command's help fits a narrow terminal and has an example of it. */
+static void test_help(void **state)
+{
+    static const struct {
+        int (*run)(int argc, char **argv);
+        const char *example;
+    } commands[] = {
+        {cmd_check, "run-scenario check"},   {cmd_plan, "run-scenario plan "},
+        {cmd_list, "run-scenario list\n"},   {cmd_keys, "run-scenario keys "},
+        {cmd_report, "run-scenario report"}, {cmd_merge, "run-scenario merge"},
+        {cmd_rtplog, "run-scenario rtplog"}, {cmd_clean, "run-scenario clean"},
+        {cmd_run, "run-scenario --link"},    {cmd_selfcheck, "run-scenario selfcheck\n"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        struct outcome o = call((struct call){commands[i].run, {"--help"}});
+        char *line, *rest;
+
+        assert_int_equal(o.status, 0);
+        if (!strstr(o.out, commands[i].example))
+            fail_msg("\"%s\" is not in: %s", commands[i].example, o.out);
+        for (line = strtok_r(o.out, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+            if (strlen(line) > 80)
+                fail_msg("longer than 80: %s", line);
+        }
+    }
+}
+
 static void make_run(const char *plan, const char *name, bool scenario, bool done)
 {
     char dir[CMD_PATH_MAX];
@@ -334,7 +363,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exit_codes),   cmocka_unit_test(test_clean),
         cmocka_unit_test(test_out_dir),      cmocka_unit_test(test_whole_program),
-        cmocka_unit_test(test_expectations),
+        cmocka_unit_test(test_expectations), cmocka_unit_test(test_help),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -137,7 +137,7 @@ static void read_pair(struct reader *r, struct fy_node_pair *pair, struct scenar
     struct fy_node *key = fy_node_pair_key(pair);
     struct scenario_source at = scenario_yaml_source(key, key_at);
     struct scenario scratch = scenario_default();
-    char text[KEY_TEXT_MAX + 1], message[320];
+    char text[SCENARIO_TEXT_MAX + 1], message[320];
 
     if (!scenario_yaml_text(r->errors, key, at, "the name of a setting", text, sizeof(text)))
         return;

@@ -214,12 +214,40 @@ static void test_size_from_settings(void **state)
     plan_free(p);
 }
 
+/* A name may be as long as is said to be allowed, and no longer. */
+static void test_long_names(void **state)
+{
+    char name[66], text[400], *messages;
+
+    (void)state;
+    memset(name, 'n', 65);
+    for (int len = 64; len <= 65; len++) {
+        name[len] = '\0';
+        snprintf(text, sizeof(text),
+                 "flows: [{kind: media}]\nduration: 9s\nsettings: {%s: {share: 0.3}}\n"
+                 "grid: {setting: [%s]}\n",
+                 name, name);
+        if (len == 64) {
+            struct plan *p = accepted(text, NULL);
+
+            assert_int_equal(p->runs[0].scenario.share_ppm, 300000);
+            plan_free(p);
+            name[64] = 'n';
+        } else {
+            messages = refused(text, NULL);
+            assert_non_null(strstr(messages, "is no name; allowed: 1 to 64 letters"));
+            free(messages);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cells),           cmocka_unit_test(test_options),
         cmocka_unit_test(test_record_of_a_run), cmocka_unit_test(test_expectations),
         cmocka_unit_test(test_refusals),        cmocka_unit_test(test_size_from_settings),
+        cmocka_unit_test(test_long_names),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
