@@ -213,7 +213,8 @@ struct agent_config scenario_agent_config(const struct scenario *s, int64_t role
     c.webrtc_feedback_interval = s->webrtc_feedback_interval;
     c.webrtc_pacing_burst = s->webrtc_pacing_burst;
     c.play = s->play;
-    memcpy(c.steps, s->steps, sizeof(c.steps));
+    _Static_assert(SCENARIO_STEPS_MAX <= AGENT_STEPS_MAX, "those of a scenario fit");
+    memcpy(c.steps, s->steps, s->step_count * sizeof(*c.steps));
     c.step_count = (int64_t)s->step_count;
     c.duration = s->duration;
     c.linger = s->linger;

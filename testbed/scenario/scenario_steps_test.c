@@ -258,9 +258,32 @@ static void test_bad_traces(void **state)
                    "the name of a file\n");
 }
 
+/* An agent takes more steps than a scenario has room for: it is told the scenario's and nothing of
+ * what lies behind it. */
+static void test_agents_get_the_steps_alone(void **state)
+{
+    static struct {
+        struct scenario s;
+        char behind[AGENT_STEPS_MAX * sizeof(struct agent_step)];
+    } x;
+    struct agent_config c;
+
+    (void)state;
+    x.s = scenario_default();
+    memset(x.behind, 0x5a, sizeof(x.behind));
+    x.s.steps[0] = (struct agent_step){.at = NS_PER_S, .key = AGENT_STEP_SHARE, .value = 1};
+    x.s.step_count = 1;
+    c = scenario_agent_config(&x.s, AGENT_ROLE_SENDER);
+    assert_int_equal(c.step_count, 1);
+    assert_memory_equal(&c.steps[0], &x.s.steps[0], sizeof(c.steps[0]));
+    for (size_t i = 1; i < AGENT_STEPS_MAX; i++)
+        assert_true(c.steps[i].at == 0 && c.steps[i].key == 0 && c.steps[i].value == 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_agents_get_the_steps_alone),
         cmocka_unit_test(test_steps_are_read),
         cmocka_unit_test(test_steps_round_trip),
         cmocka_unit_test(test_bad_steps),
