@@ -3,6 +3,7 @@
 #include "agents/base/err.h"
 #include "agents/media/frame_trace.h"
 #include "testbed/scenario/plan.h"
+#include "testbed/scenario/scenario_keys.h"
 
 #include "testbed/scenario/plan_trace.h"
 
