@@ -37,7 +37,7 @@ skip_reasons() {
 
 # How many skipped tests may be skipped although namespace tests must run.
 excused() {
-    [ -n "$REQUIRE_NETEM" ] || skip_reasons "$1" | awk '/refuses (netem|codel|fq_codel|pie): it has no such|not installed: / { n++ } END { print n + 0 }'
+    [ -n "$REQUIRE_NETEM" ] || skip_reasons "$1" | awk '/refuses (netem|codel|fq_codel|pie|cake): it has no such|not installed: / { n++ } END { print n + 0 }'
 }
 
 # suite OUTPUT NAME MS WHY: a program's tests as a JUnit suite. WHY, if not empty, is what was wrong

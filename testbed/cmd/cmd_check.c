@@ -6,15 +6,15 @@
 
 #include <argp.h>
 
-/* Which kinds of real links cannot do what it asks, whatever the host. */
+/* Which kinds of links cannot do what it asks, whatever the host. */
 static void print_refusals(const struct plan *plan)
 {
-    static const enum run_link real[] = {RUN_LINK_NETEM, RUN_LINK_WIRE};
+    static const enum run_link kinds[] = {RUN_LINK_NETEM, RUN_LINK_WIRE, RUN_LINK_SIM};
     struct message m;
 
-    for (size_t i = 0; i < sizeof(real) / sizeof(real[0]); i++) {
-        if (!link_choice_can(real[i], plan, &m))
-            printf("  not on link %s: %s\n", link_choice_name(real[i]), m.text);
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        if (!link_choice_can(kinds[i], plan, &m))
+            printf("  not on link %s: %s\n", link_choice_name(kinds[i]), m.text);
     }
 }
 
@@ -48,7 +48,7 @@ int cmd_check(int argc, char **argv)
         .parser = parse,
         .args_doc = "FILE...",
         .doc = "Checks scenario files and reports everything wrong with them, and which kinds of "
-               "real links cannot do what they ask.\v"
+               "links cannot do what they ask.\v"
                "Exit status: 0 all good, 2 at least one is not.\n\n"
                "  run-scenario check scenarios/*.yaml",
     };

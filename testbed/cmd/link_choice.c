@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define ASKED_FOR "asked for"
+#define PLACE_MAX 90 /* of a longer one the end */
 
 const char *link_choice_name(enum run_link link)
 {
@@ -19,13 +20,27 @@ const char *link_choice_name(enum run_link link)
     return "?";
 }
 
+/* What a discipline cannot do is said at its place in the scenario. */
+static void locate(const struct plan *plan, struct message *m)
+{
+    struct message text = *m;
+    size_t len = plan->aqm_at ? strlen(plan->aqm_at) : 0;
+
+    if (len && !strncmp(text.text, "path.aqm ", strlen("path.aqm ")))
+        message_set(m, 0, "%s: %s", plan->aqm_at + (len > PLACE_MAX ? len - PLACE_MAX : 0),
+                    text.text);
+}
+
 bool link_choice_can(enum run_link link, const struct plan *plan, struct message *m)
 {
     for (size_t i = 0; i < plan->run_count; i++) {
         const struct scenario *s = &plan->runs[i].scenario;
 
-        if (run_real_can(s, link, m) || (link == RUN_LINK_NETEM && run_path_netem(s, m)))
+        if ((link != RUN_LINK_SIM && run_real_can(s, link, m)) ||
+            (link == RUN_LINK_NETEM ? run_path_netem : run_path_models)(s, m)) {
+            locate(plan, m);
             return false;
+        }
     }
     return true;
 }
@@ -56,6 +71,7 @@ static bool works(enum run_link link, const struct plan *plan, char *message, si
 static int choose_first(struct link_choice *c, const struct plan *plan)
 {
     char netem[256], wire[256];
+    struct message m;
 
     c->link = RUN_LINK_SIM;
     if (works(RUN_LINK_NETEM, plan, netem, sizeof(netem))) {
@@ -66,6 +82,10 @@ static int choose_first(struct link_choice *c, const struct plan *plan)
         snprintf(c->why, sizeof(c->why), "not netem: %s", netem);
     } else {
         snprintf(c->why, sizeof(c->why), "no real link here: netem (%s), wire (%s)", netem, wire);
+        if (!link_choice_can(RUN_LINK_SIM, plan, &m)) {
+            fprintf(stderr, "muxbed: %s; netem does not work here: %s\n", m.text, netem);
+            return CMD_EXIT_HOST;
+        }
     }
     return 0;
 }
@@ -102,10 +122,8 @@ int link_choice_check(const char *wanted, const struct plan *plan)
 
     if (!strcmp(wanted, "auto"))
         return 0;
-    if (kind_of(wanted) == RUN_LINK_SIM)
-        return check_sim(plan, ASKED_FOR);
     if (link_choice_can(kind_of(wanted), plan, &m))
-        return 0;
+        return kind_of(wanted) == RUN_LINK_SIM ? check_sim(plan, ASKED_FOR) : 0;
     fprintf(stderr, "muxbed: --link %s: %s\n", wanted, m.text);
     return CMD_EXIT_USAGE;
 }

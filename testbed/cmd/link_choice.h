@@ -22,8 +22,7 @@ int link_choice_check(const char *wanted, const struct plan *plan);
 /* "auto", "netem", "wire" or "sim"? */
 bool link_choice_is_kind(const char *wanted);
 const char *link_choice_name(enum run_link link);
-/* Whether a real link of the kind can do what every run asks, whatever the host; *m says what not.
- */
+/* Whether a link of the kind can do what every run asks, whatever the host; *m says what not. */
 bool link_choice_can(enum run_link link, const struct plan *plan, struct message *m);
 
 #endif

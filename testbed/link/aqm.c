@@ -20,6 +20,7 @@ static const struct {
     [AQM_FQ_CODEL] = {"fq-codel", &fq_codel_ops, CODEL_TARGET, CODEL_INTERVAL},
     [AQM_PIE] = {"pie", &pie_ops, PIE_TARGET, PIE_UPDATE},
     [AQM_DUALPI2] = {"dualpi2", &dualpi2_ops, DUALPI2_TARGET, 0},
+    [AQM_CAKE] = {"cake", NULL, CODEL_TARGET, CODEL_INTERVAL},
 };
 
 const char *aqm_kind_name(enum aqm_kind kind)
@@ -37,9 +38,14 @@ ns_t aqm_interval(const struct aqm_config *cfg)
     return cfg->interval ? cfg->interval : kinds[cfg->kind].interval;
 }
 
+bool aqm_has_model(enum aqm_kind kind)
+{
+    return kinds[kind].ops != NULL;
+}
+
 int aqm_new(struct aqm **out, const struct aqm_config *cfg)
 {
-    if (cfg->kind <= AQM_DROP_TAIL || cfg->kind >= AQM_KINDS || cfg->target < 0 ||
+    if (cfg->kind >= AQM_KINDS || !aqm_has_model(cfg->kind) || cfg->target < 0 ||
         cfg->interval < 0 || (cfg->ecn && !cfg->mark)) {
         return ERR_CONFIG;
     }

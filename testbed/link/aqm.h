@@ -20,7 +20,23 @@
 /* A full-size packet in Ethernet bytes: what disciplines call MTU, and fq_codel's quantum. */
 #define AQM_PACKET_BYTES 1514
 
-enum aqm_kind { AQM_DROP_TAIL, AQM_CODEL, AQM_FQ_CODEL, AQM_PIE, AQM_DUALPI2, AQM_KINDS };
+/* All from AQM_CODEL to before AQM_MODELS_END have a model here; of cake only the kernel's is to be
+ * had. */
+enum aqm_kind {
+    AQM_DROP_TAIL,
+    AQM_CODEL,
+    AQM_FQ_CODEL,
+    AQM_PIE,
+    AQM_DUALPI2,
+    AQM_MODELS_END,
+    AQM_CAKE = AQM_MODELS_END,
+    AQM_KINDS
+};
+
+/* What cake is fair between: flows of hosts that are fair to each other at both ends, or flows. */
+enum aqm_isolation { AQM_TRIPLE_ISOLATE, AQM_FLOWS };
+/* Into how many classes cake sorts packets by their DSCP. */
+enum aqm_diffserv { AQM_BESTEFFORT, AQM_DIFFSERV3, AQM_DIFFSERV4, AQM_DIFFSERV8 };
 
 /* The ECN field of an IP header (RFC 3168 section 5, RFC 9331 section 2). */
 enum aqm_ecn { AQM_NOT_ECT, AQM_ECT1, AQM_ECT0, AQM_CE };
@@ -29,7 +45,10 @@ struct aqm_config {
     enum aqm_kind kind;
     bool ecn;      /* packets of ECN-capable transports are marked instead of dropped */
     ns_t target;   /* 0: the RFC's */
-    ns_t interval; /* of codel and fq_codel, between pie's updates; 0: the RFC's */
+    ns_t interval; /* of codel, fq_codel and cake, between pie's updates; 0: the RFC's */
+    /* of cake */
+    enum aqm_isolation isolation;
+    enum aqm_diffserv diffserv;
     uint64_t seed; /* of the draws of pie and the hash of fq_codel */
     /* Sets CE in a packet; needed with ecn. */
     void (*mark)(void *packet);
@@ -65,7 +84,9 @@ const char *aqm_kind_name(enum aqm_kind kind);
 /* The target that the configuration means: its own or the RFC's. */
 ns_t aqm_target(const struct aqm_config *cfg);
 ns_t aqm_interval(const struct aqm_config *cfg); /* likewise; 0: the discipline has none */
-/* kind is not drop-tail. Returns 0, ERR_CONFIG for what cannot be (a negative time, ecn without
+/* Whether there is a model: of drop-tail and cake there is none. */
+bool aqm_has_model(enum aqm_kind kind);
+/* Returns 0, ERR_CONFIG for what cannot be (a kind without model, a negative time, ecn without
  * mark), or ERR_NOMEM. */
 int aqm_new(struct aqm **out, const struct aqm_config *cfg);
 void aqm_free(struct aqm *q); /* with all packets inside */

@@ -92,7 +92,7 @@ static void configurations_that_cannot_be(void **state)
     static const struct aqm_config bad[] = {
         {.kind = AQM_DROP_TAIL},           {.kind = AQM_KINDS},
         {.kind = AQM_CODEL, .target = -1}, {.kind = AQM_CODEL, .interval = -1},
-        {.kind = AQM_PIE, .ecn = true},
+        {.kind = AQM_PIE, .ecn = true},    {.kind = AQM_CAKE},
     };
     const struct link_config unlimited = {.aqm = {.kind = AQM_CODEL}};
     const struct link_config unmarked = {
@@ -106,6 +106,8 @@ static void configurations_that_cannot_be(void **state)
     }
     assert_int_equal(link_new(&l, &unlimited), ERR_CONFIG);
     assert_int_equal(link_new(&l, &unmarked), ERR_CONFIG);
+    assert_false(aqm_has_model(AQM_DROP_TAIL) || aqm_has_model(AQM_CAKE));
+    assert_true(aqm_has_model(AQM_CODEL) && aqm_has_model(AQM_DUALPI2));
     assert_string_equal(aqm_kind_name(AQM_FQ_CODEL), "fq-codel");
     assert_int_equal(aqm_target(&(struct aqm_config){.kind = AQM_CODEL}), 5 * NS_PER_MS);
     assert_int_equal(aqm_target(&(struct aqm_config){.kind = AQM_PIE}), 15 * NS_PER_MS);
@@ -449,7 +451,7 @@ static void every_packet_is_accounted_for(void **state)
     const struct offer load = {.packets = 8000, .per_s = 800, .flows = 4};
 
     (void)state;
-    for (int kind = AQM_CODEL; kind < AQM_KINDS; kind++) {
+    for (int kind = AQM_CODEL; kind < AQM_MODELS_END; kind++) {
         for (int ecn = AQM_NOT_ECT; ecn <= AQM_CE; ecn++) {
             struct offer w = load;
             struct outcome first = {0}, again;
@@ -482,7 +484,7 @@ static void equal_input_gives_equal_output(void **state)
     const struct offer load = {.packets = 8000, .per_s = 500, .flows = 4, .ecn = AQM_ECT1};
 
     (void)state;
-    for (int kind = AQM_CODEL; kind < AQM_KINDS; kind++) {
+    for (int kind = AQM_CODEL; kind < AQM_MODELS_END; kind++) {
         uint64_t hash[2];
 
         for (int i = 0; i < 2; i++) {
@@ -501,7 +503,7 @@ static void the_limit_is_a_backstop(void **state)
     const struct offer flood = {.packets = 4000, .per_s = 8000, .flows = 4, .ecn = AQM_ECT0};
 
     (void)state;
-    for (int kind = AQM_CODEL; kind < AQM_KINDS; kind++) {
+    for (int kind = AQM_CODEL; kind < AQM_MODELS_END; kind++) {
         struct link *l = make_link(kind, true, 0);
         struct link_counters c;
         struct aqm_stats s;
@@ -528,7 +530,7 @@ static void queues_stay_short(void **state)
     const struct offer load = {.packets = 17400, .per_s = 435, .flows = 2};
 
     (void)state;
-    for (int kind = AQM_CODEL; kind < AQM_KINDS; kind++) {
+    for (int kind = AQM_CODEL; kind < AQM_MODELS_END; kind++) {
         struct link *l = make_link(kind, false, 0);
         struct aqm_stats s;
 
@@ -552,7 +554,7 @@ static void ecn_marks_instead_of_dropping(void **state)
     static const bool relapses[AQM_KINDS] = {[AQM_PIE] = true, [AQM_DUALPI2] = true};
 
     (void)state;
-    for (int kind = AQM_CODEL; kind < AQM_KINDS; kind++) {
+    for (int kind = AQM_CODEL; kind < AQM_MODELS_END; kind++) {
         struct offer load = {.packets = 1000, .per_s = 430, .flows = 1, .ecn = AQM_ECT0};
 
         for (int i = 0; i < 2; i++, load.packets *= 20) {
@@ -610,7 +612,7 @@ static void changes_are_steps(void **state)
                        rest = {.packets = 400, .per_s = 100, .flows = 2};
 
     (void)state;
-    for (int kind = AQM_DROP_TAIL; kind < AQM_KINDS; kind++) {
+    for (int kind = AQM_DROP_TAIL; kind < AQM_MODELS_END; kind++) {
         struct outcome o[2];
 
         for (int i = 0; i < 2; i++) {

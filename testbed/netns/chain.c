@@ -116,7 +116,7 @@ static struct shape_aqm discipline(const struct chain *c, size_t link)
 {
     struct shape_aqm aqm = c->topo.aqm[link];
 
-    aqm.limit_packets = shape_aqm_packets(c->topo.tbf[link].limit_bytes);
+    shape_aqm_follow(&aqm, &c->topo.tbf[link]);
     return c->impaired ? aqm : (struct shape_aqm){.kind = AQM_DROP_TAIL};
 }
 

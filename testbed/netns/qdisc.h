@@ -21,8 +21,8 @@ struct qdisc {
     char kind[16];
     uint64_t sent_bytes, sent_packets, drops, overlimits;
     uint32_t backlog_bytes, backlog_packets;
-    /* of codel, fq_codel and pie: drops for want of room, which are among drops, and packets that
-     * got CE */
+    /* of codel, fq_codel, pie and cake: drops for want of room, which are among drops (of cake 0:
+     * it does not tell), and packets that got CE */
     uint64_t overflow_drops, marks;
 };
 

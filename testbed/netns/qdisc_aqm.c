@@ -13,7 +13,7 @@
 
 #define ROOM 256
 #define LOOPBACK 1 /* the first interface of any namespace */
-#define ATTRIBUTES_MAX 16
+#define ATTRIBUTES_MAX 24
 /* fq_codel also bounds the memory of its packets, whose size has little to do with that on the
  * link: so much that the limit in packets comes first. */
 #define MEMORY_PER_PACKET 16384U
@@ -47,7 +47,7 @@ struct field {
     bool untold; /* the kernel's own; it can be told only once, or is off unless told */
 };
 
-#define FIELDS_MAX 9
+#define FIELDS_MAX 16
 
 static size_t codel_fields(const struct shape_aqm *a, struct field *f)
 {
@@ -103,10 +103,47 @@ static size_t pie_fields(const struct shape_aqm *a, struct field *f)
     return sizeof all / sizeof all[0];
 }
 
+/* Of packets as they are on the Ethernet as tbf counts them ("raw", which takes back that there was
+ * an overhead); nothing guessed from arrivals, thinned out or rewritten. It marks ECN-capable
+ * packets always. */
+static size_t cake_fields(const struct shape_aqm *a, struct field *f)
+{
+    static const uint32_t isolations[] = {
+        [AQM_TRIPLE_ISOLATE] = CAKE_FLOW_TRIPLE, [AQM_FLOWS] = CAKE_FLOW_FLOWS};
+    static const uint32_t modes[] = {[AQM_BESTEFFORT] = CAKE_DIFFSERV_BESTEFFORT,
+                                     [AQM_DIFFSERV3] = CAKE_DIFFSERV_DIFFSERV3,
+                                     [AQM_DIFFSERV4] = CAKE_DIFFSERV_DIFFSERV4,
+                                     [AQM_DIFFSERV8] = CAKE_DIFFSERV_DIFFSERV8};
+    const uint32_t isolation = isolations[a->isolation], mode = modes[a->diffserv],
+                   bytes = shape_aqm_cake_memory(a);
+    const struct field all[] = {
+        {"cake target (us)", TCA_CAKE_TARGET, a->target_us, a->target_us, 0},
+        {"cake round trip (us)", TCA_CAKE_RTT, a->interval_us, a->interval_us, 0},
+        {"cake memory (bytes)", TCA_CAKE_MEMORY, bytes, bytes, 0},
+        {"cake isolation", TCA_CAKE_FLOW_MODE, isolation, isolation, 0},
+        {"cake diffserv", TCA_CAKE_DIFFSERV_MODE, mode, mode, 0},
+        {"cake overhead (bytes)", TCA_CAKE_OVERHEAD, 0, 0, 0},
+        {"cake raw", TCA_CAKE_RAW, 0, 0, 0},
+        {"cake ATM", TCA_CAKE_ATM, CAKE_ATM_NONE, CAKE_ATM_NONE, 0},
+        {"cake MPU (bytes)", TCA_CAKE_MPU, 0, 0, 0},
+        {"cake ACK filter", TCA_CAKE_ACK_FILTER, CAKE_ACK_NONE, CAKE_ACK_NONE, 0},
+        {"cake split GSO", TCA_CAKE_SPLIT_GSO, 0, 0, 0},
+        {"cake autorate", TCA_CAKE_AUTORATE, 0, 0, 0},
+        {"cake ingress", TCA_CAKE_INGRESS, 0, 0, 0},
+        {"cake wash", TCA_CAKE_WASH, 0, 0, 0},
+        {"cake NAT", TCA_CAKE_NAT, 0, 0, true},
+        {"cake firewall mark", TCA_CAKE_FWMARK, 0, 0, 0},
+    };
+
+    memcpy(f, all, sizeof all);
+    return sizeof all / sizeof all[0];
+}
+
 static size_t fields_of(const struct shape_aqm *a, struct field f[FIELDS_MAX])
 {
     return a->kind == AQM_CODEL      ? codel_fields(a, f)
            : a->kind == AQM_FQ_CODEL ? fq_codel_fields(a, f)
+           : a->kind == AQM_CAKE     ? cake_fields(a, f)
                                      : pie_fields(a, f);
 }
 
@@ -119,6 +156,9 @@ static int put_options(struct nl_msg *msg, const struct shape_aqm *want)
 
     for (size_t i = 0; i < count && !rc; i++) {
         rc = f[i].untold ? 0 : nla_put_u32(msg, f[i].attribute, f[i].told);
+    }
+    if (!rc && want->kind == AQM_CAKE) {
+        rc = nla_put_u64(msg, TCA_CAKE_BASE_RATE64, want->rate_bytes_per_s);
     }
     if (!rc) {
         nla_nest_end(msg, nest);
@@ -142,6 +182,21 @@ static int compare_threshold(struct nlattr **at, const struct shape_aqm *want, s
                                                  : 0;
 
     return attribute ? qdisc_same(m, "CE threshold", 0, at[attribute] != NULL, 0) : 0;
+}
+
+/* The only number wider than the others. */
+static int compare_rate(struct nlattr **at, const struct shape_aqm *want, struct message *m)
+{
+    struct nlattr *a = at[TCA_CAKE_BASE_RATE64];
+
+    if (want->kind != AQM_CAKE) {
+        return 0;
+    }
+    if (!a || nla_len(a) != sizeof(uint64_t)) {
+        errno = EIO;
+        return message_set(m, ERR_OS, "cake rate (bytes/s) read back without it");
+    }
+    return qdisc_same(m, "cake rate (bytes/s)", want->rate_bytes_per_s, nla_get_u64(a), 0);
 }
 
 int qdisc_compare_aqm(const struct qdisc_dumped *d, const struct shape_aqm *want, struct message *m)
@@ -168,7 +223,7 @@ int qdisc_compare_aqm(const struct qdisc_dumped *d, const struct shape_aqm *want
             return ERR_OS;
         }
     }
-    return compare_threshold(at, want, m) ? ERR_OS : 0;
+    return compare_threshold(at, want, m) || compare_rate(at, want, m) ? ERR_OS : 0;
 }
 
 int qdisc_try_aqm(enum aqm_kind kind, struct message *m)
@@ -198,6 +253,29 @@ static void fetch(void *out, size_t size, const void *stats, size_t len)
     memcpy(out, stats, len < size ? len : size);
 }
 
+/* Attributes, one nest for each class of packets. It does not tell drops for want of room apart. */
+static uint64_t cake_marks(const void *stats, size_t len)
+{
+    struct nlattr *at[TCA_CAKE_STATS_MAX + 1], *tin[TCA_CAKE_TIN_STATS_MAX + 1], *one;
+    uint64_t marks = 0;
+    int rest;
+
+    /* Parsing only reads; libnl lacks the const. */
+    if (nla_parse(at, TCA_CAKE_STATS_MAX, (struct nlattr *)(uintptr_t)stats, (int)len, NULL) ||
+        !at[TCA_CAKE_STATS_TIN_STATS]) {
+        return 0;
+    }
+    nla_for_each_nested(one, at[TCA_CAKE_STATS_TIN_STATS], rest)
+    {
+        struct nlattr *a = nla_parse_nested(tin, TCA_CAKE_TIN_STATS_MAX, one, NULL)
+                               ? NULL
+                               : tin[TCA_CAKE_TIN_STATS_ECN_MARKED_PACKETS];
+
+        marks += a && nla_len(a) == sizeof(uint32_t) ? nla_get_u32(a) : 0;
+    }
+    return marks;
+}
+
 void qdisc_read_aqm(struct qdisc *q, const void *stats, size_t len)
 {
     struct tc_codel_xstats codel;
@@ -218,5 +296,7 @@ void qdisc_read_aqm(struct qdisc *q, const void *stats, size_t len)
         fetch(&pie, sizeof pie, stats, len);
         q->overflow_drops = pie.overlimit;
         q->marks = pie.ecn_mark;
+    } else if (!strcmp(q->kind, shape_aqm_name(AQM_CAKE))) {
+        q->marks = cake_marks(stats, len);
     }
 }

@@ -3,6 +3,7 @@
 
 #include "agents/base/err.h"
 #include "testbed/run/run_path.h"
+#include "testbed/scenario/scenario_keys.h"
 
 static json_t *loss_json(const struct impair_config *c)
 {
@@ -44,15 +45,21 @@ json_t *manifest_impairments(const struct scenario *s)
 
 int manifest_add_aqm(json_t *doc, const struct scenario *s)
 {
+    const struct scenario_key *isolation = scenario_key_find("path.aqm-isolation"),
+                              *diffserv = scenario_key_find("path.aqm-diffserv");
     struct aqm_config c = run_path_aqm(s, TOPOLOGY_FORWARD, 0);
+    bool cake = c.kind == AQM_CAKE;
 
     if (c.kind == AQM_DROP_TAIL) {
         return 0;
     }
     return json_object_set_new(json_object_get(doc, "path"), "aqm",
-                               json_pack("{s:s, s:b, s:I, s:I}", "kind", aqm_kind_name(c.kind),
-                                         "ecn", (int)c.ecn, "target_ns", (json_int_t)aqm_target(&c),
-                                         "interval_ns", (json_int_t)aqm_interval(&c)))
+                               json_pack("{s:s, s:b, s:I, s:I, s:s*, s:s*}", "kind",
+                                         aqm_kind_name(c.kind), "ecn", (int)c.ecn, "target_ns",
+                                         (json_int_t)aqm_target(&c), "interval_ns",
+                                         (json_int_t)aqm_interval(&c), "isolation",
+                                         cake ? isolation->words[c.isolation] : NULL, "diffserv",
+                                         cake ? diffserv->words[c.diffserv] : NULL))
                ? ERR_NOMEM
                : 0;
 }

@@ -229,6 +229,15 @@ static void the_discipline_of_the_queue(void **state)
     assert_true(json_is_true(at(d, "path.aqm.ecn")));
     assert_number(d, "path.aqm.target_ns", 5 * NS_PER_MS);
     assert_number(d, "path.aqm.interval_ns", 50 * NS_PER_MS);
+    assert_null(json_object_get(at(d, "path.aqm"), "isolation"));
+    json_decref(d);
+    r.scenario.path_aqm = SCENARIO_AQM_CAKE;
+    r.scenario.path_aqm_isolation = SCENARIO_FLOWS;
+    assert_int_equal(manifest_write(&m, dir), 0);
+    d = load();
+    assert_text(d, "path.aqm.kind", "cake");
+    assert_text(d, "path.aqm.isolation", "flows");
+    assert_text(d, "path.aqm.diffserv", "besteffort");
     json_decref(d);
 }
 

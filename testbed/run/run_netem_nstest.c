@@ -320,6 +320,27 @@ static void test_a_file_through_pie(void **state)
     check_file("pie");
 }
 
+/* Its marks go all the way, too. */
+static void test_a_file_through_cake(void **state)
+{
+    json_t *manifest;
+    int64_t received, reported;
+
+    (void)state;
+    check_file("cake");
+    received = recorded("cake", "receiver.counter.csv", "ecn-received-ce", "value");
+    reported = recorded("cake", "sender.counter.csv", "ecn-marks-reported", "value");
+    print_message("cake: %d marks came, %d were reported\n", (int)received, (int)reported);
+    assert_true(received > 0 && reported > 0 && reported <= received);
+    assert_true(received <= recorded("cake", "testbed.queue.csv", "forward", "marks"));
+    manifest = load("cake", "manifest.json");
+    assert_string_equal(
+        json_string_value(json_object_get(json_object_get(json_object_get(manifest, "path"), "aqm"),
+                                          "isolation")),
+        "triple-isolate");
+    json_decref(manifest);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -330,6 +351,7 @@ int main(void)
         cmocka_unit_test(test_codel_marks_webrtc),
         cmocka_unit_test(test_a_file_through_fq_codel),
         cmocka_unit_test(test_a_file_through_pie),
+        cmocka_unit_test(test_a_file_through_cake),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

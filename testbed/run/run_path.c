@@ -77,7 +77,32 @@ struct aqm_config run_path_aqm(const struct scenario *s, enum topology_direction
                                .ecn = s->path_ecn == AGENT_ON,
                                .target = own_or(s->path_aqm_target),
                                .interval = own_or(s->path_aqm_interval),
+                               .isolation = (enum aqm_isolation)s->path_aqm_isolation,
+                               .diffserv = (enum aqm_diffserv)s->path_aqm_diffserv,
                                .seed = prng_u64(&p)};
+}
+
+/* The shaper of one bottleneck, and netem behind it. */
+static int try_netem(const struct shape_path *path, const struct impair_config *c,
+                     struct message *m)
+{
+    struct shape_tbf tbf;
+    struct shape_netem netem;
+    int rc = shape_tbf(&tbf, path, m);
+
+    return rc ? rc : shape_netem(&netem, c->rate, c, m);
+}
+
+static int try_netem_behind(const struct scenario *s, size_t segment, struct message *m)
+{
+    const struct scenario_segment *g = &s->segments[segment - 1];
+    const struct shape_path path = {
+        .rate = g->rate, .delay = g->delay, .queue_bytes = scenario_segment_queue_bytes(g)};
+    const struct impair_config c = {.rate = g->rate, .delay = g->delay};
+    struct message cause;
+    int rc = try_netem(&path, &c, &cause);
+
+    return rc ? message_set(m, rc, "path%zu: %.200s", segment + 1, cause.text) : 0;
 }
 
 int run_path_netem(const struct scenario *s, struct message *m)
@@ -88,11 +113,27 @@ int run_path_netem(const struct scenario *s, struct message *m)
 
     for (enum topology_direction d = 0; d < TOPOLOGY_DIRECTIONS && !rc; d++) {
         struct impair_config c = run_path_impair(s, d);
-        struct shape_netem netem;
+        const struct shape_path path = {
+            .rate = c.rate, .delay = c.delay, .queue_bytes = scenario_queue_bytes_at(s, c.rate)};
 
-        rc = shape_netem(&netem, c.rate, &c, m);
+        rc = try_netem(&path, &c, m);
+    }
+    for (size_t i = 1; i < scenario_segment_count(s) && !rc; i++) {
+        rc = try_netem_behind(s, i, m);
     }
     return rc;
+}
+
+int run_path_models(const struct scenario *s, struct message *m)
+{
+    enum aqm_kind kind = (enum aqm_kind)s->path_aqm;
+
+    return kind == AQM_DROP_TAIL || aqm_has_model(kind)
+               ? 0
+               : message_set(m, ERR_CONFIG,
+                             "path.aqm %s: only the kernel has it, not the models; allowed: "
+                             "--link netem, or path.aqm fq-codel, which is nearest to it",
+                             aqm_kind_name(kind));
 }
 
 ns_t run_path_delay_max(const struct scenario *s)

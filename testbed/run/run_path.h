@@ -15,9 +15,11 @@ struct impair_config run_path_impair(const struct scenario *s, enum topology_dir
 /* The discipline of the bottleneck's queue in one direction, likewise; of bottleneck 0, 1, 2 of a
  * line. Its mark is the link's to give. */
 struct aqm_config run_path_aqm(const struct scenario *s, enum topology_direction d, int bottleneck);
-/* Whether netem, and tbf before it, can do what is asked of both directions. Returns 0, or
- * ERR_CONFIG with what it cannot and what can. */
+/* Whether netem, and tbf before it, can do what is asked of every bottleneck in both directions.
+ * Returns 0, or ERR_CONFIG with what it cannot and what can. */
 int run_path_netem(const struct scenario *s, struct message *m);
+/* The same of the models that make the paths of link sim, and with a discipline those of wire. */
+int run_path_models(const struct scenario *s, struct message *m);
 /* The largest delay of either direction, without any queue. */
 ns_t run_path_delay_max(const struct scenario *s);
 

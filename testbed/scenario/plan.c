@@ -140,6 +140,13 @@ static int apply_options(struct plan_builder *b)
     return rv;
 }
 
+/* What a kind of link cannot do is found later, and said at this place. */
+static void note_discipline(struct plan_builder *b, const struct scenario *s)
+{
+    if (!b->any_aqm && s->path_aqm != SCENARIO_AQM_DROP_TAIL)
+        b->any_aqm = plan_builder_given(b, "path.aqm", &b->aqm);
+}
+
 /* Sets the axes of one cell in *s and finishes and checks it. */
 static void build_cell(struct plan_builder *b, const size_t *choice, struct scenario *s)
 {
@@ -161,6 +168,7 @@ static void build_cell(struct plan_builder *b, const size_t *choice, struct scen
     scenario_steps_check(s, report_step, b);
     load_trace(b, s);
     plan_keys_note_cell(b, s);
+    note_discipline(b, s);
     b->choice = NULL;
     b->setting = NULL;
 }
@@ -384,6 +392,14 @@ static int build(struct plan_builder *b, const char *name, const char *text, siz
     return rv;
 }
 
+static int name_place(const struct plan_builder *b, const char *name)
+{
+    if (!b->any_aqm)
+        return 0;
+    b->plan->aqm_at = scenario_errors_place(b->aqm, name);
+    return b->plan->aqm_at ? 0 : ERR_NOMEM;
+}
+
 /* path is NULL when no other file may be read. */
 static int parse(struct plan **out, const char *name, const char *path, struct text text,
                  const struct plan_options *opt, FILE *messages)
@@ -400,7 +416,7 @@ static int parse(struct plan **out, const char *name, const char *path, struct t
     if (!rv && scenario_errors_any(&b->errors)) {
         scenario_errors_print(&b->errors, name, messages);
         rv = ERR_CONFIG;
-    } else if (rv) {
+    } else if (rv || (rv = name_place(b, name))) {
         fprintf(messages, "%s: %s\n", name, err_text(rv));
     } else {
         *out = b->plan;
@@ -454,6 +470,7 @@ void plan_free(struct plan *p)
     plan_rates_free(p->rates);
     free(p->cell_values);
     free(p->grid_keys);
+    free(p->aqm_at);
     free(p->runs);
     free(p);
 }

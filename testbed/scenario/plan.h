@@ -26,6 +26,7 @@ struct plan {
     size_t expect_count;
     struct plan_trace *traces;
     struct plan_rates *rates;
+    char *aqm_at; /* where the first cell with a queue discipline has it from; NULL: none has */
 };
 
 struct plan_options {

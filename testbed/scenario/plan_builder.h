@@ -26,6 +26,8 @@ struct plan_builder {
     const char *path; /* of the scenario, when files beside it may be read; NULL: not */
     struct plan_trace *traces;
     struct plan_rates *rates;
+    struct scenario_source aqm; /* of the first cell that has a discipline */
+    bool any_aqm;
     bool no_memory;
 };
 

@@ -54,8 +54,10 @@ struct scenario {
     int64_t path_ecn;     /* enum agent_switch */
     ns_t path_aqm_target; /* NS_NEVER or 0: the discipline's own; the interval likewise */
     ns_t path_aqm_interval;
-    double path_loss;        /* 0..1 */
-    int64_t path_loss_model; /* enum scenario_loss */
+    int64_t path_aqm_isolation; /* enum scenario_isolation, of cake */
+    int64_t path_aqm_diffserv;  /* enum scenario_diffserv, likewise */
+    double path_loss;           /* 0..1 */
+    int64_t path_loss_model;    /* enum scenario_loss */
     int64_t path_loss_to_bad_ppm, path_loss_to_good_ppm, path_loss_in_bad_ppm,
         path_loss_in_good_ppm; /* Gilbert-Elliott */
     ns_t path_jitter;          /* standard deviation */

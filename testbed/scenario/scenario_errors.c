@@ -89,3 +89,12 @@ void scenario_errors_print(struct scenario_errors *e, const char *name, FILE *ou
     if (e->dropped > 0)
         fprintf(out, "%s: and %zu more errors\n", name, e->dropped);
 }
+
+char *scenario_errors_place(struct scenario_source at, const char *name)
+{
+    char *text;
+
+    if (at.option)
+        return strdup(at.option);
+    return asprintf(&text, "%s:%zu:%zu", name, at.line, at.column) < 0 ? NULL : text;
+}

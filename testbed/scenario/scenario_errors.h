@@ -35,4 +35,7 @@ bool scenario_errors_any(const struct scenario_errors *e);
  * those of options. */
 void scenario_errors_print(struct scenario_errors *e, const char *name, FILE *out);
 
+/* "name:line:column" or "option", as printed; malloc'd; NULL: out of memory. */
+char *scenario_errors_place(struct scenario_source at, const char *name);
+
 #endif

@@ -27,6 +27,15 @@ enum scenario_aqm {
     SCENARIO_AQM_FQ_CODEL,
     SCENARIO_AQM_PIE,
     SCENARIO_AQM_DUALPI2,
+    SCENARIO_AQM_CAKE,
+};
+/* Of cake, likewise. */
+enum scenario_isolation { SCENARIO_TRIPLE_ISOLATE, SCENARIO_FLOWS };
+enum scenario_diffserv {
+    SCENARIO_BESTEFFORT,
+    SCENARIO_DIFFSERV3,
+    SCENARIO_DIFFSERV4,
+    SCENARIO_DIFFSERV8,
 };
 enum scenario_jitter { SCENARIO_JITTER_NR_BPDV, SCENARIO_JITTER_REORDER };
 

@@ -23,10 +23,12 @@ static const struct {
     {"path.rate", "1500kbit"},
     {"path.delay", "25us"},
     {"path.queue", "64kB"},
-    {"path.aqm", "fq-codel"},
+    {"path.aqm", "cake"},
     {"path.ecn", "on"},
     {"path.aqm-target", "7ms"},
     {"path.aqm-interval", "80ms"},
+    {"path.aqm-isolation", "flows"},
+    {"path.aqm-diffserv", "diffserv4"},
     {"path.loss", "0.012345"},
     {"path.loss-model", "gilbert-elliott"},
     {"path.loss-to-bad", "0.01"},
@@ -366,6 +368,10 @@ static void test_single_keys_round_trip(void **state)
         set_part(&s, k);
         if (!strncmp(k->name, "path.aqm-", 9) || !strcmp(k->name, "path.ecn"))
             s.path_aqm = SCENARIO_AQM_CODEL;
+        if (!strncmp(k->name, "path.aqm-i", 10) || !strncmp(k->name, "path.aqm-d", 10))
+            s.path_aqm = SCENARIO_AQM_CAKE;
+        if (!strcmp(k->name, "path.aqm") || s.path_aqm == SCENARIO_AQM_CAKE)
+            s.path_ecn = AGENT_ON;
         if (!strcmp(k->name, "media.resume"))
             s.media_pause = 0;
         if (scenario_key_in_group(k, "path.event"))

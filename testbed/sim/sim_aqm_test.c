@@ -142,7 +142,7 @@ static void world_fini(struct world *w)
 static void marks_reach_the_agent(void **state)
 {
     (void)state;
-    for (int kind = AQM_CODEL; kind < AQM_KINDS; kind++) {
+    for (int kind = AQM_CODEL; kind < AQM_MODELS_END; kind++) {
         struct aqm_stats s[AQM_QUEUES];
         struct link_counters c;
         struct world w;

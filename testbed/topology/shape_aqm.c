@@ -7,16 +7,24 @@
 
 #define CODEL_SHIFT 10 /* ns to the kernel's unit of time of CoDel */
 #define TICK_SHIFT 6   /* and of packet scheduling */
+/* What the kernel takes for a full-size packet: a buffer of 2048 bytes, and 256 for what it knows
+ * of it. */
+#define PACKET_MEMORY 2304U
+/* Cake's own rate is above tbf's by a 50th: never what limits the path, and near enough for what
+ * cake derives from it. */
+#define CAKE_MARGIN 50
 
 const char *shape_aqm_name(enum aqm_kind kind)
 {
     static const char *const names[AQM_KINDS] = {
-        [AQM_CODEL] = "codel", [AQM_FQ_CODEL] = "fq_codel", [AQM_PIE] = "pie"};
+        [AQM_CODEL] = "codel", [AQM_FQ_CODEL] = "fq_codel", [AQM_PIE] = "pie", [AQM_CAKE] = "cake"};
 
     return names[kind];
 }
 
-uint32_t shape_aqm_packets(int64_t queue_bytes)
+/* The kernel bounds these queues in packets alone: as many as fill the bytes when all are full-size
+ * ones, and at least one. Small packets then have less room than in a queue bounded in bytes. */
+static uint32_t packets_of(int64_t queue_bytes)
 {
     int64_t packets = queue_bytes / AQM_PACKET_BYTES;
 
@@ -47,14 +55,29 @@ int shape_aqm(struct shape_aqm *out, const struct aqm_config *cfg, int64_t queue
     }
     if (!shape_aqm_name(cfg->kind)) {
         return message_set(m, ERR_CONFIG,
-                           "path.aqm %s: links of kind netem have the kernel's codel, fq-codel and "
-                           "pie; allowed: these, or --link wire or sim",
+                           "path.aqm %s: links of kind netem have the kernel's codel, fq-codel, "
+                           "pie and cake; allowed: these, or --link wire or sim",
                            aqm_kind_name(cfg->kind));
     }
     out->ecn = cfg->ecn;
-    out->limit_packets = shape_aqm_packets(queue_bytes);
+    out->isolation = cfg->isolation;
+    out->diffserv = cfg->diffserv;
+    out->limit_packets = packets_of(queue_bytes);
     rc = whole_us(&out->target_us, aqm_target(cfg), "path.aqm-target", m);
     return rc ? rc : whole_us(&out->interval_us, aqm_interval(cfg), "path.aqm-interval", m);
+}
+
+void shape_aqm_follow(struct shape_aqm *a, const struct shape_tbf *tbf)
+{
+    a->limit_packets = packets_of(tbf->limit_bytes);
+    a->rate_bytes_per_s =
+        a->kind == AQM_CAKE ? tbf->rate_bytes_per_s + tbf->rate_bytes_per_s / CAKE_MARGIN : 0;
+}
+
+uint32_t shape_aqm_cake_memory(const struct shape_aqm *a)
+{
+    return a->limit_packets > UINT32_MAX / PACKET_MEMORY ? UINT32_MAX
+                                                         : a->limit_packets * PACKET_MEMORY;
 }
 
 uint32_t shape_aqm_codel_us(uint32_t us)

@@ -6,6 +6,7 @@
 
 #include "agents/base/message.h"
 #include "testbed/link/aqm.h"
+#include "testbed/topology/shape.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,6 +18,10 @@ struct shape_aqm {
     uint32_t target_us;
     uint32_t interval_us; /* pie: between its updates */
     uint32_t limit_packets;
+    /* of cake alone; its own rate is never what limits the path, but it derives much from it */
+    uint64_t rate_bytes_per_s;
+    enum aqm_isolation isolation;
+    enum aqm_diffserv diffserv;
 };
 
 /* "fq_codel", as the kernel calls it; NULL for what it is not asked for. */
@@ -25,9 +30,11 @@ const char *shape_aqm_name(enum aqm_kind kind);
  * allowed instead: DualPI2, times that are no whole microseconds. */
 int shape_aqm(struct shape_aqm *out, const struct aqm_config *cfg, int64_t queue_bytes,
               struct message *m);
-/* The kernel bounds these queues in packets alone: as many as fill the bytes when all are full-size
- * ones, and at least one. Small packets then have less room than in a queue bounded in bytes. */
-uint32_t shape_aqm_packets(int64_t queue_bytes);
+/* Has it follow the tbf above it, whose rate and limit may have changed. */
+void shape_aqm_follow(struct shape_aqm *a, const struct shape_tbf *tbf);
+/* What cake is told of its limit, which it has in bytes of memory alone: what the kernel takes for
+ * as many full-size packets. */
+uint32_t shape_aqm_cake_memory(const struct shape_aqm *a);
 /* Kernels keep CoDel's times in units of 1024 ns: what they report of so many us. */
 uint32_t shape_aqm_codel_us(uint32_t us);
 /* The same of PIE's target, kept in ticks of 64 ns. */

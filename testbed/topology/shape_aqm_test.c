@@ -19,7 +19,8 @@ static void test_each_with_its_constants(void **state)
         uint32_t target_us, interval_us;
     } all[] = {{AQM_CODEL, "codel", 5000, 100000},
                {AQM_FQ_CODEL, "fq_codel", 5000, 100000},
-               {AQM_PIE, "pie", 15000, 15000}};
+               {AQM_PIE, "pie", 15000, 15000},
+               {AQM_CAKE, "cake", 5000, 100000}};
     struct shape_aqm a;
 
     (void)state;
@@ -73,6 +74,25 @@ static void test_what_the_kernel_cannot(void **state)
     assert_non_null(strstr(m.text, "path.aqm-interval: "));
 }
 
+/* With the shaper above it; what is no shaper's own has no rate. */
+static void test_follows_its_shaper(void **state)
+{
+    const struct shape_tbf tbf = {.rate_bytes_per_s = 625000, .limit_bytes = 3 * 1514};
+    struct shape_aqm cake = {.kind = AQM_CAKE, .isolation = AQM_FLOWS}, codel = {.kind = AQM_CODEL};
+
+    (void)state;
+    shape_aqm_follow(&cake, &tbf);
+    assert_int_equal(cake.limit_packets, 3);
+    assert_int_equal(cake.rate_bytes_per_s, 637500);
+    assert_int_equal(cake.isolation, AQM_FLOWS);
+    assert_int_equal(shape_aqm_cake_memory(&cake), 3 * 2304);
+    cake.limit_packets = UINT32_MAX / 2;
+    assert_int_equal(shape_aqm_cake_memory(&cake), UINT32_MAX);
+    shape_aqm_follow(&codel, &tbf);
+    assert_int_equal(codel.limit_packets, 3);
+    assert_int_equal(codel.rate_bytes_per_s, 0);
+}
+
 /* As tc shows them: 5 ms is 4.999. */
 static void test_what_the_kernel_reports(void **state)
 {
@@ -96,10 +116,12 @@ static void test_updates_of_pie(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_with_its_constants), cmocka_unit_test(test_what_is_asked),
-        cmocka_unit_test(test_what_the_kernel_cannot),
-        cmocka_unit_test(test_what_the_kernel_reports), cmocka_unit_test(test_updates_of_pie)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_each_with_its_constants),
+                                       cmocka_unit_test(test_what_is_asked),
+                                       cmocka_unit_test(test_what_the_kernel_cannot),
+                                       cmocka_unit_test(test_what_the_kernel_reports),
+                                       cmocka_unit_test(test_updates_of_pie),
+                                       cmocka_unit_test(test_follows_its_shaper)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

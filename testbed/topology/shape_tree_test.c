@@ -70,8 +70,11 @@ static void test_trees(void **state)
     assert_int_equal(shape_tree("tbf", "codel", "5.4.0", SMP, &m), 0);
     assert_int_equal(shape_tree("tbf", "fq_codel", "5.4.0", SMP, &m), 0);
     assert_int_equal(shape_tree("tbf", "pie", "5.4.0", SMP, &m), 0);
+    assert_int_equal(shape_tree("tbf", "cake", "5.4.0", SMP, &m), 0);
     refuse("tbf", "fq-codel", "6.18.1", "limit of a queue does not hold");
     refuse("netem", "codel", "6.18.1", "belong on two interfaces");
+    refuse("netem", "cake", "6.18.1", "belong on two interfaces");
+    refuse("cake", NULL, "6.18.1", "cake as the root");
     refuse("netem", "tbf", "6.1.120", "kernel 6.1.120 locks up");
     refuse("netem", "tbf", "6.1.121", "belong on two interfaces");
     refuse("tbf", "netem", "6.18.1", "limit of a queue does not hold");
