@@ -128,7 +128,7 @@ static const struct key keys[] = {
      .help = "explicit congestion notification: none, ECT(0) (RFC 3168), or ECT(1) (RFC 9331)"},
     {"share-ppm", KEY_COUNT, AT(share_ppm), "500000", 0, 1000000,
      .help = "media's part of the estimate while data is active"},
-    {"pacing-ppm", KEY_COUNT, AT(pacing_ppm), "2500000", 1000000, 10000000,
+    {"pacing-ppm", KEY_COUNT, AT(pacing_ppm), "1100000", 1000000, 10000000,
      .help = "preset libwebrtc: pacing rate over estimate while only media is active"},
     {"quic.rtcp", KEY_ENUM, AT(rtcp), "off", .words = {"off", "on"},
      .help = "RTCP sender and receiver reports on a flow of their own"},

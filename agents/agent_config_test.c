@@ -168,7 +168,7 @@ static void test_defaults(void **state)
     assert_int_equal(c.start_rate, 1000000);
     assert_int_equal(c.udp_payload_bytes, 1452);
     assert_int_equal(c.share_ppm, 500000);
-    assert_int_equal(c.pacing_ppm, 2500000);
+    assert_int_equal(c.pacing_ppm, 1100000);
     assert_int_equal(c.message_bytes, 65536);
     assert_int_equal(c.linger, 20 * NS_PER_S);
     assert_int_equal(c.time_limit, 300 * NS_PER_S);

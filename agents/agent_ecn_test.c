@@ -11,6 +11,11 @@
 
 #define SETTLED (10 * NS_PER_S)
 #define END (40 * NS_PER_S)
+#define PACING_PPM 1100000 /* the default */
+#define BURSTY_PPM 2500000
+/* What is marked: a queue that a call alone makes now and then, and one that bursts make. */
+#define CLASSIC_MARK (10 * NS_PER_MS)
+#define L4S_MARK (5 * NS_PER_MS)
 
 enum { NOT_ECT, ECT1, ECT0, CE };
 
@@ -78,11 +83,13 @@ static struct agent_config config(int64_t stack, int64_t ecn)
     return c;
 }
 
-static struct result run(int64_t stack, int64_t ecn, ns_t mark_above, struct pair *n)
+static struct result run(int64_t stack, int64_t ecn, int64_t pacing_ppm, ns_t mark_above,
+                         struct pair *n)
 {
     struct agent_config cfg = config(stack, ecn);
     struct result r = {.packets = 0};
 
+    cfg.pacing_ppm = pacing_ppm;
     call(n, &r, &cfg, mark_above);
     print_message("%s, ecn %d: queue %.2f ms, %.2f Mbit/s, %d marked\n",
                   stack == AGENT_STACK_QUIC ? "quic" : "webrtc", (int)ecn, r.queue_ms,
@@ -96,7 +103,7 @@ static void test_off(void **state)
 
     (void)state;
     for (int64_t stack = AGENT_STACK_QUIC; stack <= AGENT_STACK_WEBRTC; stack++) {
-        run(stack, AGENT_ECN_OFF, NS_PER_MS, &n);
+        run(stack, AGENT_ECN_OFF, PACING_PPM, NS_PER_MS, &n);
         assert_int_equal(n.marked, 0);
         assert_int_equal(n.ecn_sent[ECT0] + n.ecn_sent[ECT1] + n.ecn_sent[CE], 0);
     }
@@ -109,8 +116,8 @@ static void test_classic(void **state)
 
     (void)state;
     for (int64_t stack = AGENT_STACK_QUIC; stack <= AGENT_STACK_WEBRTC; stack++) {
-        off = run(stack, AGENT_ECN_OFF, 25 * NS_PER_MS, &n);
-        on = run(stack, AGENT_ECN_CLASSIC, 25 * NS_PER_MS, &n);
+        off = run(stack, AGENT_ECN_OFF, PACING_PPM, CLASSIC_MARK, &n);
+        on = run(stack, AGENT_ECN_CLASSIC, PACING_PPM, CLASSIC_MARK, &n);
         assert_int_equal(n.ecn_sent[ECT1] + n.ecn_sent[CE], 0);
         assert_true(n.ecn_sent[ECT0] > 50 * n.ecn_sent[NOT_ECT]);
         assert_true(n.marked > 0);
@@ -122,23 +129,35 @@ static void test_classic(void **state)
     }
 }
 
-static void test_l4s(void **state)
+/* Paced as ever, or told to send in bursts, which L4S does not: such queues mark them. */
+static void l4s(int64_t pacing_ppm, double queue_ratio_max)
 {
     struct result off, on;
     struct pair n;
 
-    (void)state;
     for (int64_t stack = AGENT_STACK_QUIC; stack <= AGENT_STACK_WEBRTC; stack++) {
-        off = run(stack, AGENT_ECN_OFF, 5 * NS_PER_MS, &n);
-        on = run(stack, AGENT_ECN_L4S, 5 * NS_PER_MS, &n);
+        off = run(stack, AGENT_ECN_OFF, pacing_ppm, L4S_MARK, &n);
+        on = run(stack, AGENT_ECN_L4S, pacing_ppm, L4S_MARK, &n);
         assert_int_equal(n.ecn_sent[ECT0] + n.ecn_sent[CE], 0);
         assert_true(n.ecn_sent[ECT1] > 50 * n.ecn_sent[NOT_ECT]);
         assert_true(n.marked > 0);
         assert_int_equal(pair_counter(&n.seen[RECEIVER], "ecn-received-ce"), n.marked);
         assert_int_equal(on.reported, n.marked);
-        assert_true(on.queue_ms < 0.5 * off.queue_ms);
+        assert_true(on.queue_ms < queue_ratio_max * off.queue_ms);
         assert_true(on.rate_bps > 0.7 * off.rate_bps);
     }
+}
+
+static void test_l4s(void **state)
+{
+    (void)state;
+    l4s(PACING_PPM, 1);
+}
+
+static void test_l4s_without_bursts(void **state)
+{
+    (void)state;
+    l4s(BURSTY_PPM, 0.5);
 }
 
 /* ngtcp2's own controllers halve, or nearly, instead of filling the queue. */
@@ -170,7 +189,7 @@ static void test_bleached(void **state)
         struct result r = {.bleach = true};
         struct pair n;
 
-        call(&n, &r, &cfg, 5 * NS_PER_MS);
+        call(&n, &r, &cfg, L4S_MARK);
         assert_int_equal(n.marked, 0);
         assert_int_equal(r.reported, 0);
         assert_true(r.rate_bps > 2e6);
@@ -184,8 +203,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_off),      cmocka_unit_test(test_classic),
-        cmocka_unit_test(test_l4s),      cmocka_unit_test(test_windowed),
-        cmocka_unit_test(test_bleached),
+        cmocka_unit_test(test_l4s),      cmocka_unit_test(test_l4s_without_bursts),
+        cmocka_unit_test(test_windowed), cmocka_unit_test(test_bleached),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

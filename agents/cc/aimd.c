@@ -6,8 +6,8 @@
 #define RTT_START (200 * NS_PER_MS)
 #define BETA 0.85
 #define BACKOFF_BPS 5000
-/* found by trial (README.md): with it and growth w times as fast the rates are as the weights */
-#define WEIGHT_DECREASE 0.6
+/* A mark is of one call: one of more weight has more of them, and falls by less for each. */
+#define MARK_WEIGHT_EXPONENT 0.6
 #define ALPHA 1.08
 #define INCREASE_MIN_BPS 1000.0
 #define ADDITIVE_MIN_BPS_PER_S 4000.0
@@ -93,10 +93,9 @@ static void increase(struct aimd *a, ns_t now)
     a->changed = now;
 }
 
-/* Of more weight the part that is left is larger. */
-static double weighted(const struct aimd *a, double factor)
+static double of_weight(const struct aimd *a, double factor)
 {
-    return 1 - (1 - factor) / pow(a->weight, WEIGHT_DECREASE);
+    return 1 - (1 - factor) / pow(a->weight, MARK_WEIGHT_EXPONENT);
 }
 
 void aimd_congested(struct aimd *a, double factor, bps_t throughput, ns_t now)
@@ -107,21 +106,21 @@ void aimd_congested(struct aimd *a, double factor, bps_t throughput, ns_t now)
         rate = fmin(rate, (double)throughput);
         link_capacity_overuse(&a->capacity, throughput);
     }
-    aimd_set(a, (bps_t)(weighted(a, factor) * rate), now);
+    aimd_set(a, (bps_t)(of_weight(a, factor) * rate), now);
     a->state = CC_STATE_HOLD;
 }
 
+/* All calls at a bottleneck see an overuse, so that falls alike leave rates as growth is. */
 static void decrease(struct aimd *a, ns_t now)
 {
-    double beta = weighted(a, BETA);
-    double rate = beta * (double)a->throughput;
+    double rate = BETA * (double)a->throughput;
 
     /* somewhat below the throughput, so that the queue this overuse built drains */
     if (rate > BACKOFF_BPS) {
         rate -= BACKOFF_BPS;
     }
     if (rate > (double)a->rate && a->capacity.known) {
-        rate = beta * (double)link_capacity_estimate(&a->capacity);
+        rate = BETA * (double)link_capacity_estimate(&a->capacity);
     }
     if (rate < (double)a->rate) {
         a->rate = (bps_t)rate;

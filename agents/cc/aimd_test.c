@@ -114,8 +114,8 @@ static void the_minimum_holds(void **state)
     assert_int_equal(a.rate, 100000);
 }
 
-/* Grows as fast as so many together, and gives way by less. */
-static void weight_scales_growth_and_fall(void **state)
+/* Grows as fast as so many together; an overuse, which all see, costs all alike, and a mark less. */
+static void weight_scales_growth_and_what_a_mark_costs(void **state)
 {
     double one = aimd_near_max_increase(&a);
     struct aimd light = a;
@@ -123,11 +123,14 @@ static void weight_scales_growth_and_fall(void **state)
     (void)state;
     a.weight = 4;
     assert_true(fabs(aimd_near_max_increase(&a) / one - 4) < 1e-9);
-    aimd_update(&light, CC_USAGE_OVER, MBIT, 0);
+    aimd_congested(&light, 0.85, MBIT, 0);
+    aimd_congested(&a, 0.85, MBIT, 0);
+    assert_int_equal(light.rate, 850000);
+    /* 0.15 / 4^0.6 = 0.0653 */
+    assert_true(a.rate > 934000 && a.rate < 936000);
+    aimd_set(&a, MBIT, 0);
     aimd_update(&a, CC_USAGE_OVER, MBIT, 0);
-    assert_int_equal(light.rate, 845000);
-    /* 0.15 / 4^0.6 = 0.0653, and the 5 kbit/s */
-    assert_true(a.rate > 929000 && a.rate < 931000);
+    assert_int_equal(a.rate, 845000);
 }
 
 int main(void)
@@ -140,7 +143,7 @@ int main(void)
         cmocka_unit_test_setup(near_the_capacity_it_adds_half_a_packet_per_response_time, setup),
         cmocka_unit_test_setup(reduces_once_per_round_trip, setup),
         cmocka_unit_test_setup(the_minimum_holds, setup),
-        cmocka_unit_test_setup(weight_scales_growth_and_fall, setup),
+        cmocka_unit_test_setup(weight_scales_growth_and_what_a_mark_costs, setup),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -128,7 +128,7 @@ static const struct scenario_key keys[] = {
      .help = "explicit congestion notification: none, ECT(0) (RFC 3168), or ECT(1) (RFC 9331)"},
     {ROW("share", RATIO, share_ppm, "0.5"), .min = 0, .max = 1000000,
      .help = "stack quic: media's part of the estimated rate while data is active"},
-    {ROW("pacing", RATIO, pacing_ppm, "2.5"), .min = 1000000, .max = 10000000,
+    {ROW("pacing", RATIO, pacing_ppm, "1.1"), .min = 1000000, .max = 10000000,
      .help = "preset libwebrtc: pacing rate over the estimate while only media is active"},
     {ROW("udp-payload", BYTES, udp_payload_bytes, "1452B"), .min = 1200, .max = 1472,
      .help = "largest UDP payload sent (RFC 9000 section 14: at least 1200 B)"},
