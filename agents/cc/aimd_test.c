@@ -114,7 +114,8 @@ static void the_minimum_holds(void **state)
     assert_int_equal(a.rate, 100000);
 }
 
-/* Grows as fast as so many together; an overuse, which all see, costs all alike, and a mark less. */
+/* Grows as fast as so many together; an overuse, which all see, costs all alike, and a mark less.
+ */
 static void weight_scales_growth_and_what_a_mark_costs(void **state)
 {
     double one = aimd_near_max_increase(&a);

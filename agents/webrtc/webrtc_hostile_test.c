@@ -218,8 +218,8 @@ static void test_bad_rtcp(void **state)
 
 /* Asking for everything again does not make a sender send without end. Repetitions go first and may
  * take the whole estimate, so that new media waits, but no longer than the pacer's queue may be on
- * average, two seconds, and a little: from then on it goes out as fast as it comes, which is half of
- * the estimate, about 50 packets a second. */
+ * average, two seconds, and a little: from then on it goes out as fast as it comes, which is half
+ * of the estimate, about 50 packets a second. */
 static void test_nack_storm(void **state)
 {
     struct rogue r;
