@@ -277,9 +277,9 @@ void html_flows_put(FILE *f, const struct plan_results *p, const json_t *summary
         if (!any) {
             fputs(
                 "<h2>Flows on the path</h2>\n<p>Who shared the path, and what each made of it: "
-                "means over the valid repetitions. Times are those of the run that is drawn. A "
-                "flow has converged once what it sends stays within 15 % of its fair share for 3 "
-                "s; one may never do that. Of a call, sent is all "
+                "means over the valid repetitions. Times are those of the run that is drawn. Flows "
+                "have converged once what they send stays within 15 % of their fair share for 3 "
+                "s, and some never do. Of a call, sent is all "
                 "of it, arrived its video, and lost what of that never came, even sent again: the "
                 "figure shows what the path lost. Link use below is that of the first call "
                 "alone.</p>\n",
