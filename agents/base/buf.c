@@ -28,7 +28,9 @@ const uint8_t *buf_get_bytes(struct buf_reader *r, size_t len)
     return p;
 }
 
-static uint64_t get_uint(struct buf_reader *r, size_t len)
+/* Called with constant lengths, and for every header there is: without a loop where it is inlined.
+ */
+static inline __attribute__((always_inline)) uint64_t get_uint(struct buf_reader *r, size_t len)
 {
     const uint8_t *p = buf_get_bytes(r, len);
     uint64_t v = 0;

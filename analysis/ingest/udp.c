@@ -20,49 +20,52 @@
 static void set_ip(struct addr *a, uint8_t family, const uint8_t *ip)
 {
     a->family = family;
-    if (ip) {
-        memcpy(a->ip, ip, family == 4 ? 4 : 16);
-    }
+    memcpy(a->ip, ip, family == 4 ? 4 : 16);
+}
+
+static uint16_t u16_at(const uint8_t *p)
+{
+    return (uint16_t)(p[0] << 8 | p[1]);
 }
 
 /* Both return the bytes the IP header claims for its payload, or 0 when it carries no whole UDP
- * datagram. */
+ * datagram. Headers are read as one piece: there are millions of them. */
 static size_t parse_v4(struct udp_datagram *d, struct buf_reader *r)
 {
-    uint8_t version_ihl = buf_get_u8(r), tos = buf_get_u8(r);
-    size_t header = (size_t)(version_ihl & 15) * 4, total = buf_get_u16(r);
-    uint16_t fragment;
-    uint8_t protocol;
+    const uint8_t *ip = buf_get_bytes(r, V4_HEADER_BYTES);
+    size_t header, total;
 
-    buf_get_u16(r);
-    fragment = buf_get_u16(r);
-    buf_get_u8(r);
-    protocol = buf_get_u8(r);
-    buf_get_u16(r);
-    set_ip(&d->from, 4, buf_get_bytes(r, 4));
-    set_ip(&d->to, 4, buf_get_bytes(r, 4));
-    if (header < V4_HEADER_BYTES || total < header || protocol != PROTOCOL_UDP ||
-        (fragment & V4_FRAGMENT_MASK)) {
+    if (!ip) {
+        return 0;
+    }
+    header = (size_t)(ip[0] & 15) * 4;
+    total = u16_at(ip + 2);
+    set_ip(&d->from, 4, ip + 12);
+    set_ip(&d->to, 4, ip + 16);
+    if (header < V4_HEADER_BYTES || total < header || ip[9] != PROTOCOL_UDP ||
+        (u16_at(ip + 6) & V4_FRAGMENT_MASK)) {
         return 0;
     }
     buf_get_bytes(r, header - V4_HEADER_BYTES);
-    d->ecn = tos & 3;
+    d->ecn = ip[1] & 3;
     d->ip_bytes = (uint32_t)total;
     return total - header;
 }
 
 static size_t parse_v6(struct udp_datagram *d, struct buf_reader *r)
 {
-    uint32_t first = buf_get_u32(r);
-    size_t length = buf_get_u16(r);
-    uint8_t next = buf_get_u8(r);
+    const uint8_t *ip = buf_get_bytes(r, V6_HEADER_BYTES);
+    size_t length;
 
-    buf_get_u8(r);
-    set_ip(&d->from, 6, buf_get_bytes(r, 16));
-    set_ip(&d->to, 6, buf_get_bytes(r, 16));
-    d->ecn = (uint8_t)(first >> 20 & 3);
+    if (!ip) {
+        return 0;
+    }
+    length = u16_at(ip + 4);
+    set_ip(&d->from, 6, ip + 8);
+    set_ip(&d->to, 6, ip + 24);
+    d->ecn = ip[1] >> 4 & 3;
     d->ip_bytes = (uint32_t)(V6_HEADER_BYTES + length);
-    return next == PROTOCOL_UDP ? length : 0;
+    return ip[6] == PROTOCOL_UDP ? length : 0;
 }
 
 /* Sums of 64 bits with the carry taken in at the end: modulo 2^16 - 1, which is what counts, a
