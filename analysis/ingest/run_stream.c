@@ -73,6 +73,7 @@ struct reading {
     ns_t now, next_expiry;
     struct rows rows[SOURCES];
     struct taps_order order[SOURCES];
+    size_t first;                  /* of the sources, the one that is due first; SOURCES: none */
     size_t packet_column[SOURCES]; /* RECORD_COLUMNS_MAX: none */
     bool named;                    /* there is something that names packets */
     struct taps taps;
@@ -357,7 +358,22 @@ static ns_t due(const struct reading *r, size_t source)
                                                            : time;
 }
 
-static int next_row(struct reading *r, size_t source)
+/* The source that is due first, SOURCES: none. */
+static size_t first_source(const struct reading *r)
+{
+    size_t first = SOURCES;
+    ns_t time = NS_NEVER;
+
+    for (size_t i = 0; i < SOURCES; i++) {
+        if (!r->order[i].ended && r->order[i].time < time) {
+            first = i;
+            time = r->order[i].time;
+        }
+    }
+    return first;
+}
+
+static int read_row(struct reading *r, size_t source)
 {
     int rc = rows_next(&r->rows[source]);
 
@@ -372,6 +388,14 @@ static int next_row(struct reading *r, size_t source)
         taps_order_set(&r->order[source], due(r, source));
     }
     return 0;
+}
+
+static int next_row(struct reading *r, size_t source)
+{
+    int rc = read_row(r, source);
+
+    r->first = first_source(r);
+    return rc;
 }
 
 static int open_records(struct reading *r, size_t i)
@@ -414,30 +438,13 @@ static int take_row(struct reading *r, size_t source)
 
 /* ---- all together ---- */
 
-/* The source that is due first, SOURCES: none; and when. */
-static size_t first_source(const struct reading *r, ns_t *time)
-{
-    size_t first = SOURCES;
-
-    *time = NS_NEVER;
-    for (size_t i = 0; i < SOURCES; i++) {
-        if (!r->order[i].ended && r->order[i].time < *time) {
-            first = i;
-            *time = r->order[i].time;
-        }
-    }
-    return first;
-}
-
 /* Without captures of datagrams: what else an agent recorded. */
 static int read_rows(struct reading *r)
 {
-    size_t source;
-    ns_t time;
     int rc = 0;
 
-    while (!rc && (source = first_source(r, &time)) < SOURCES) {
-        rc = source <= PACKETS_RECEIVED ? next_row(r, source) : take_row(r, source);
+    while (!rc && r->first < SOURCES) {
+        rc = r->first <= PACKETS_RECEIVED ? next_row(r, r->first) : take_row(r, r->first);
     }
     return rc;
 }
@@ -450,8 +457,7 @@ static int explain(const struct reading *r, int rc)
 /* What is due first, a row or a frame. Returns 1, 0 when nothing is left, or a negative code. */
 static int step(struct reading *r)
 {
-    ns_t row, due_frame;
-    size_t source = first_source(r, &row);
+    ns_t row = r->first < SOURCES ? r->order[r->first].time : NS_NEVER, due_frame;
     struct taps_frame frame;
     int rc = taps_due(&r->taps, &due_frame);
 
@@ -459,7 +465,7 @@ static int step(struct reading *r)
         return rc;
     }
     if (row < due_frame) {
-        rc = take_row(r, source);
+        rc = take_row(r, r->first);
         return rc ? rc : 1;
     }
     rc = taps_next(&r->taps, &frame);

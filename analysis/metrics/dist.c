@@ -51,11 +51,14 @@ static double weight(const struct dist_sample *s, ns_t start, ns_t end)
 
 static void fold_one(struct dist *d, const struct dist_sample *s)
 {
+    double value = (s->value - d->base) / d->unit;
+    const struct dist_bins_place place = dist_bins_place(value);
+
     for (size_t i = 0; i < d->window_count; i++) {
         double w = weight(s, d->windows[i].start, d->windows[i].end);
 
         if (w > 0) {
-            d->failed |= !dist_bins_add(&d->bins[i], (s->value - d->base) / d->unit, w);
+            d->failed |= !dist_bins_add(&d->bins[i], &place, value, w);
         }
     }
 }

@@ -24,23 +24,21 @@ static double *octave(struct dist_bins *b, int sign, int o)
     return b->octaves[sign][o];
 }
 
-/* The bin of a value; NULL: no memory. */
-static double *bin_of(struct dist_bins *b, double value)
+struct dist_bins_place dist_bins_place(double value)
 {
-    int exponent, o;
+    int exponent;
     double fraction = frexp(fabs(value), &exponent); /* in [0.5, 1) */
-    double *at;
+    int o = exponent - 1 - DIST_BINS_LEAST;
 
-    o = exponent - 1 - DIST_BINS_LEAST;
     if (value == 0 || o < 0) {
-        return &b->zero;
+        return (struct dist_bins_place){.octave = -1};
     }
     if (o >= DIST_BINS_OCTAVES) {
         o = DIST_BINS_OCTAVES - 1;
         fraction = nextafter(1, 0);
     }
-    at = octave(b, value > 0, o);
-    return at ? &at[(size_t)((fraction - 0.5) * 2 * PER_OCTAVE)] : NULL;
+    return (struct dist_bins_place){
+        .positive = value > 0, .octave = o, .bin = (size_t)((fraction - 0.5) * 2 * PER_OCTAVE)};
 }
 
 static void note_range(struct dist_bins *b, double min, double max)
@@ -49,14 +47,15 @@ static void note_range(struct dist_bins *b, double min, double max)
     b->max = b->count ? fmax(b->max, max) : max;
 }
 
-bool dist_bins_add(struct dist_bins *b, double value, double weight)
+bool dist_bins_add(struct dist_bins *b, const struct dist_bins_place *place, double value,
+                   double weight)
 {
-    double *bin = bin_of(b, value);
+    double *bins = place->octave < 0 ? &b->zero : octave(b, place->positive, place->octave);
 
-    if (!bin) {
+    if (!bins) {
         return false;
     }
-    *bin += weight;
+    bins[place->bin] += weight;
     note_range(b, value, value);
     b->count++;
     b->weight += weight;

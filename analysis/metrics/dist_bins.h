@@ -19,10 +19,19 @@ struct dist_bins {
     double min, max;
 };
 
+/* Where a value belongs, in every histogram. */
+struct dist_bins_place {
+    bool positive;
+    int octave; /* negative: it counts as 0 */
+    size_t bin;
+};
+
 /* Zeros are an empty histogram. */
 void dist_bins_fini(struct dist_bins *b);
-/* Return whether there was memory. */
-bool dist_bins_add(struct dist_bins *b, double value, double weight);
+struct dist_bins_place dist_bins_place(double value);
+/* Return whether there was memory. place: of the value. */
+bool dist_bins_add(struct dist_bins *b, const struct dist_bins_place *place, double value,
+                   double weight);
 bool dist_bins_add_all(struct dist_bins *b, const struct dist_bins *other);
 /* How many bins have any weight. */
 size_t dist_bins_used(const struct dist_bins *b);
