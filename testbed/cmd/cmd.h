@@ -32,6 +32,9 @@ int cmd_check(int argc, char **argv);
 int cmd_plan(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_report(int argc, char **argv);
+/* The exit code for how `analyze report` ended (process_spawn), of which it says what analyze
+ * itself could not. */
+int cmd_report_end(int status);
 int cmd_merge(int argc, char **argv);
 int cmd_rtplog(int argc, char **argv);
 int cmd_keys(int argc, char **argv);

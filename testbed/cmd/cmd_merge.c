@@ -135,12 +135,10 @@ static int take_parts(const struct options *o, const char *out)
 
 static int report(const struct options *o, const char *analyze, const char *out)
 {
-    const char *const argv[] = {analyze, "report", out, o->json ? "--json" : NULL, NULL};
-    int status = process_spawn(argv, STDOUT_FILENO);
+    const char *const argv[] = {analyze, "report", o->json ? "--json" : "--figures=few",
+                                "--",    out,      NULL};
 
-    if (process_interrupted())
-        return CMD_EXIT_INTERRUPTED;
-    return status < 0 || status > 1 ? CMD_EXIT_RUNS : status;
+    return cmd_report_end(process_spawn(argv, STDOUT_FILENO));
 }
 
 /* What was taken before something went wrong: the folder was empty, or not there. */

@@ -12,8 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ANALYZE_USAGE 2
-
 enum { OPT_JSON = 0x100, OPT_FIGURES, OPT_BESIDE };
 
 struct options {
@@ -51,8 +49,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static int reduce(void *ctx, const char *run_dir)
 {
     struct reducing *r = ctx;
-    const char *const argv[] = {r->analyze, "reduce", run_dir, NULL};
+    const char *const argv[] = {r->analyze, "reduce", "--", run_dir, NULL};
     struct run_verdict v;
+    char end[PROCESS_END_MAX];
     int status = 0;
 
     /* Of what is kept as a summary the metrics stand as they are. */
@@ -64,7 +63,8 @@ static int reduce(void *ctx, const char *run_dir)
     run_state_judge(run_dir, &v);
     if (status) {
         r->bad++;
-        fprintf(stderr, "muxbed: %s: analyze reduce ended with status %d\n", run_dir, status);
+        process_end_text(end, sizeof(end), status);
+        fprintf(stderr, "muxbed: %s: analyze reduce %s\n", run_dir, end);
     } else if (v.invalid) {
         r->bad++;
         fprintf(stderr, "muxbed: %s: invalid: %s\n", run_dir, v.text);
@@ -96,11 +96,28 @@ static int check_beside(const struct options *o)
     return 0;
 }
 
+int cmd_report_end(int status)
+{
+    char end[PROCESS_END_MAX];
+
+    if (process_interrupted())
+        return CMD_EXIT_INTERRUPTED;
+    if (status == 128 + SIGPIPE) { /* it has written the folder first */
+        fprintf(stderr, "muxbed: standard output: whoever read it has gone\n");
+        return CMD_EXIT_HOST;
+    }
+    if (status >= 0 && status <= CMD_EXIT_RUNS) /* analyze has the same ones, and has said why */
+        return status;
+    process_end_text(end, sizeof(end), status);
+    fprintf(stderr, "muxbed: analyze report %s\n", end);
+    return CMD_EXIT_RUNS;
+}
+
 static int report(const struct options *o, const struct reducing *r)
 {
-    const char *argv[8] = {r->analyze, "report", o->all_figures ? "--figures=all" : "--figures=few",
-                           o->dir};
-    size_t n = 4;
+    const char *argv[10] = {r->analyze, "report",
+                            o->all_figures ? "--figures=all" : "--figures=few"};
+    size_t n = 3;
     int status;
 
     if (o->json)
@@ -109,17 +126,10 @@ static int report(const struct options *o, const struct reducing *r)
         argv[n++] = "--beside";
         argv[n++] = o->beside;
     }
-    status = process_spawn(argv, STDOUT_FILENO);
-
-    if (process_interrupted())
-        return CMD_EXIT_INTERRUPTED;
-    if (status == ANALYZE_USAGE) /* --beside a plan of other cells, which it has said */
-        return CMD_EXIT_USAGE;
-    if (status == CMD_EXIT_HOST)
-        return CMD_EXIT_HOST;
-    if (r->bad > 0 || status > 1 || status < 0)
-        return CMD_EXIT_RUNS;
-    return status;
+    argv[n++] = "--";
+    argv[n++] = o->dir;
+    status = cmd_report_end(process_spawn(argv, STDOUT_FILENO));
+    return status <= CMD_EXIT_EXPECT && r->bad > 0 ? CMD_EXIT_RUNS : status;
 }
 
 int cmd_report(int argc, char **argv)

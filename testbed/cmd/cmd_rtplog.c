@@ -32,7 +32,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static int write_logs(void *ctx, const char *run_dir)
 {
     struct options *o = ctx;
-    const char *const argv[] = {o->analyze, "rtplog", run_dir, NULL};
+    const char *const argv[] = {o->analyze, "rtplog", "--", run_dir, NULL};
 
     o->bad += process_spawn(argv, -1) != 0;
     return process_interrupted() ? CMD_EXIT_INTERRUPTED : 0;

@@ -123,15 +123,13 @@ static void parse_options(struct options *o, int argc, char **argv)
 /* The table or JSON from the analysis, which also writes the report. */
 static int make_report(const struct options *o, const struct executor *e)
 {
-    const char *const report[] = {e->analyze, "report", o->json ? "--json" : e->out,
-                                  o->json ? e->out : NULL, NULL};
-    int status = process_spawn(report, o->quiet && !o->json ? -1 : STDOUT_FILENO);
+    const char *const report[] = {e->analyze, "report", o->json ? "--json" : "--figures=few",
+                                  "--",       e->out,   NULL};
+    int status = cmd_report_end(process_spawn(report, o->quiet && !o->json ? -1 : STDOUT_FILENO));
 
     if (status == CMD_EXIT_EXPECT)
         fprintf(stderr, "muxbed: the runs are not as the scenario expects%s\n",
                 o->select.set_count > 0 ? ", which --set may have overtaken (--no-expect)" : "");
-    else if (status && status != CMD_EXIT_RUNS && status != CMD_EXIT_HOST && !process_interrupted())
-        fprintf(stderr, "muxbed: analyze report ended with status %d\n", status);
     return status;
 }
 
@@ -154,11 +152,11 @@ static int finish(const struct options *o, struct executor *e)
     say_outcome(o, e);
     if (process_interrupted())
         return CMD_EXIT_INTERRUPTED;
-    if (e->disk_full || status == CMD_EXIT_HOST)
+    if (status == CMD_EXIT_USAGE)
+        return status;
+    if (e->disk_full)
         return CMD_EXIT_HOST;
-    if (e->failed + e->invalid > 0 || status > 1 || status < 0)
-        return CMD_EXIT_RUNS;
-    return status; /* 0, or 1: an expectation failed */
+    return status <= CMD_EXIT_EXPECT && e->failed + e->invalid > 0 ? CMD_EXIT_RUNS : status;
 }
 
 static int write_junit(const struct options *o, const struct executor *e)

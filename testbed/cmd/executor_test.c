@@ -254,6 +254,19 @@ static void test_spawn(void **state)
     assert_int_equal(process_spawn(none, -1), 127);
 }
 
+static void test_end_text(void **state)
+{
+    char text[PROCESS_END_MAX];
+
+    (void)state;
+    process_end_text(text, sizeof(text), 7);
+    assert_string_equal(text, "ended with status 7");
+    process_end_text(text, sizeof(text), 128 + SIGXFSZ);
+    assert_string_equal(text, "was killed by signal 25 (File size limit exceeded)");
+    process_end_text(text, sizeof(text), 255); /* no signal has this number */
+    assert_string_equal(text, "ended with status 255");
+}
+
 static void test_invalid_manifests(void **state)
 {
     static const struct {
@@ -307,11 +320,11 @@ static void test_lateness(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_complete),          cmocka_unit_test(test_reducer_fails),
-        cmocka_unit_test(test_invalid),           cmocka_unit_test(test_run_folder_exists),
-        cmocka_unit_test(test_interrupt),         cmocka_unit_test(test_spawn),
-        cmocka_unit_test(test_invalid_manifests), cmocka_unit_test(test_resume),
-        cmocka_unit_test(test_lateness),
+        cmocka_unit_test(test_complete),  cmocka_unit_test(test_reducer_fails),
+        cmocka_unit_test(test_invalid),   cmocka_unit_test(test_run_folder_exists),
+        cmocka_unit_test(test_interrupt), cmocka_unit_test(test_spawn),
+        cmocka_unit_test(test_end_text),  cmocka_unit_test(test_invalid_manifests),
+        cmocka_unit_test(test_resume),    cmocka_unit_test(test_lateness),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -64,6 +65,14 @@ void process_become_child(pid_t parent, const sigset_t *mask)
 int process_status(int wait_status)
 {
     return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
+}
+
+void process_end_text(char *text, size_t len, int status)
+{
+    if (status > 128 && status < 128 + NSIG)
+        snprintf(text, len, "was killed by signal %d (%s)", status - 128, strsignal(status - 128));
+    else
+        snprintf(text, len, "ended with status %d", status);
 }
 
 ns_t process_now(void)

@@ -8,6 +8,7 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 /* How long an ended process group may take before it is killed. */
@@ -23,6 +24,11 @@ void process_block_signals(sigset_t *before);
 void process_become_child(pid_t parent, const sigset_t *mask);
 /* A child's exit status, or 128 + the signal that ended it. */
 int process_status(int wait_status);
+/* Writes what such a status says to text[len], PROCESS_END_MAX
+ * or more: "ended with status 1", "was killed by signal 9
+ * (Killed)". */
+#define PROCESS_END_MAX 80
+void process_end_text(char *text, size_t len, int status);
 /* Runs a program to its end with standard output to `out_fd` (-1: to nowhere). argv is NULL
  * terminated, argv[0] its path. Returns its exit status, 128 + signal, or ERR_OS. An interrupt ends
  * it. */

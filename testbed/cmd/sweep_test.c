@@ -400,13 +400,101 @@ static void test_refusals(void **state)
     }
 }
 
+/* ---- names and streams of a careless user ---- */
+
+struct elsewhere {
+    const char *dir, *output; /* NULL: as the test's; "": a pipe that nobody reads */
+    struct command command;
+};
+
+static int run_elsewhere(void *ctx)
+{
+    struct elsewhere *e = ctx;
+    int fds[2], fd;
+
+    if (chdir(e->dir))
+        return 125;
+    if (e->output && *e->output) {
+        fd = open(e->output, O_WRONLY | O_CLOEXEC);
+        dup2(fd, STDOUT_FILENO);
+    } else if (e->output && !pipe2(fds, O_CLOEXEC)) {
+        close(fds[0]);
+        dup2(fds[1], STDOUT_FILENO);
+    }
+    return run_program(&e->command);
+}
+
+/* A folder whose name looks like an option is one of results all the same. */
+static void test_names_like_options(void **state)
+{
+    const struct fixture *x = need(state);
+    const struct command commands[] = {
+        {{x->program, x->file, "--link", "sim", "--out=-x", "--only", "*quic*5ms", "--json",
+          "--keep", "all"}},
+        {{x->program, "report", "--json", "--", "-x"}},
+        {{x->program, "rtplog", "--", "-x"}},
+        {{x->program, "merge", "--json", "--out=--y", "--", "-x"}},
+        {{x->program, "report", "--json", "--beside", "--y", "--", "-x"}},
+        {{x->program, "clean", "--", "-x"}},
+    };
+
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        struct elsewhere e = {.dir = x->base, .command = commands[i]};
+        struct outcome o = in_child(run_elsewhere, &e);
+
+        if (o.status)
+            print_error("command %zu: %s", i, o.err);
+        assert_int_equal(o.status, 0);
+    }
+    assert_true(cmd_exists(x->base, "-x/summary.json"));
+    assert_true(cmd_exists(x->base, "--y/summary.json"));
+}
+
+/* Where the output could not be written nothing is wrong with the runs: whoever made the plan is
+ * told which of the two it was, and has the report. */
+static void test_output_lost(void **state)
+{
+    static const struct {
+        const char *output, *err;
+    } cases[] = {
+        {"/dev/full", "standard output: No space left on device\n"},
+        {"", "standard output: whoever read it has gone\n"},
+    };
+    const struct fixture *x = need(state);
+    char whole[CMD_PATH_MAX];
+
+    place(x, "whole", whole);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const struct command commands[] = {
+            {{x->program, x->file, "--link", "sim", "--out", i ? "lost" : "full", "--only",
+              "*quic*5ms", "--json"}},
+            {{x->program, "report", "--json", whole}},
+            {{x->program, "merge", "--json", "--out", i ? "m-lost" : "m-full", whole}},
+        };
+
+        for (size_t k = 0; k < sizeof(commands) / sizeof(commands[0]); k++) {
+            struct elsewhere e = {x->base, cases[i].output, commands[k]};
+            struct outcome o = in_child(run_elsewhere, &e);
+
+            if (!strstr(o.err, cases[i].err))
+                print_error("case %zu, command %zu: %s", i, k, o.err);
+            assert_int_equal(o.status, CMD_EXIT_HOST);
+            assert_non_null(strstr(o.err, cases[i].err));
+        }
+        assert_true(cmd_exists(x->base, i ? "lost/report.html" : "full/report.html"));
+        assert_true(cmd_exists(x->base, i ? "m-lost/report.html" : "m-full/report.html"));
+    }
+    same_summary(x, whole);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_default),  cmocka_unit_test(test_keep),
-        cmocka_unit_test(test_kill),     cmocka_unit_test(test_interrupt),
-        cmocka_unit_test(test_parts),    cmocka_unit_test(test_parts_of_others),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_default),     cmocka_unit_test(test_keep),
+        cmocka_unit_test(test_kill),        cmocka_unit_test(test_interrupt),
+        cmocka_unit_test(test_parts),       cmocka_unit_test(test_parts_of_others),
+        cmocka_unit_test(test_refusals),    cmocka_unit_test(test_names_like_options),
+        cmocka_unit_test(test_output_lost),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

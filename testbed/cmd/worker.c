@@ -38,7 +38,7 @@ static void say_time(void *ctx, ns_t run_time)
 /* In our own process group, so that who ends us ends it. */
 static int reduce(const struct worker_job *job)
 {
-    const char *const argv[] = {job->analyze, "reduce", job->dir, NULL};
+    const char *const argv[] = {job->analyze, "reduce", "--", job->dir, NULL};
     pid_t parent = getpid(), pid;
     int status = 0;
 
@@ -82,6 +82,7 @@ static int make(const struct worker_job *job, int fd, struct note *error)
 static int work(const struct worker_job *job, int fd)
 {
     struct note error = {.kind = NOTE_ERROR};
+    char end[PROCESS_END_MAX];
     int status;
 
     if (!job->reduce_only && make(job, fd, &error)) {
@@ -90,7 +91,8 @@ static int work(const struct worker_job *job, int fd)
     }
     status = reduce(job);
     if (status) {
-        snprintf(error.text, sizeof(error.text), "analyze reduce ended with status %d", status);
+        process_end_text(end, sizeof(end), status);
+        snprintf(error.text, sizeof(error.text), "analyze reduce %s", end);
     } else if (keep_trim(job->dir, job->keep)) {
         status = 1;
         snprintf(error.text, sizeof(error.text), "%.300s: cannot be trimmed: %s", job->dir,
@@ -163,6 +165,7 @@ static double seconds(const struct timeval *t)
 
 bool worker_ended(struct worker *w)
 {
+    char end[PROCESS_END_MAX];
     struct rusage use;
     int status;
     pid_t got = wait4(w->pid, &status, WNOHANG, &use);
@@ -180,8 +183,10 @@ bool worker_ended(struct worker *w)
         while (w->fd >= 0)
             worker_read(w);
     }
-    if (w->status && !w->error[0])
-        snprintf(w->error, sizeof(w->error), "its process ended with status %d", w->status);
+    if (w->status && !w->error[0]) {
+        process_end_text(end, sizeof(end), w->status);
+        snprintf(w->error, sizeof(w->error), "its process %s", end);
+    }
     w->pid = 0;
     return true;
 }
