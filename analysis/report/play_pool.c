@@ -1,33 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/report/play_pool.h"
 
-#include "agents/base/prng.h"
+#include "analysis/report/play_sample.h"
 #include "analysis/report/statistics.h"
 
-#include <gsl/gsl_sort.h>
-#include <gsl/gsl_statistics_double.h>
 #include <math.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SEED 1
-#define TAIL 0.025
-/* An interval needs so many of the resamples to have a value. */
-#define USABLE 0.95
 #define WINDOWS 4
-#define QUANTILES 3
 
 static const char *const windows[WINDOWS] = {"whole", "before", "during", "after"};
-
-enum {
-    LATENCY, /* three quantiles */
-    STUTTERS = LATENCY + QUANTILES,
-    STUTTER_TIME,
-    BANDWIDTH, /* three quantiles */
-    METRICS = BANDWIDTH + QUANTILES,
-};
 
 const struct play_pool_metric play_pool_metrics[] = {
     {"playback_latency_ms_p50", "playback latency, median"},
@@ -40,284 +24,9 @@ const struct play_pool_metric play_pool_metrics[] = {
     {"download_bandwidth_bps_p01", "download bandwidth, p01"},
 };
 
-const size_t play_pool_metric_count = METRICS;
-
-static const double latency_at[QUANTILES] = {0.5, 0.9, 0.99};
-static const double bandwidth_at[QUANTILES] = {0.5, 0.1, 0.01};
-
-/* ---- what was measured ---- */
-
-struct item {
-    double value;
-    size_t run;
-};
-
-/* A distribution over several runs, ascending. */
-struct items {
-    struct item *at;
-    size_t count;
-};
-
-struct sums {
-    double on, stutters, stutter_s, plays, failed, cut;
-};
-
-/* The runs of one arm, in one window. */
-struct arm {
-    struct sums *runs;
-    size_t count;
-    struct items latency, bandwidth;
-};
-
-static int by_value(const void *a, const void *b)
-{
-    const struct item *x = a, *y = b;
-
-    return (x->value > y->value) - (x->value < y->value);
-}
-
-static void arm_fini(struct arm *a)
-{
-    free(a->runs);
-    free(a->latency.at);
-    free(a->bandwidth.at);
-    *a = (struct arm){0};
-}
-
-static const json_t *share_of(const json_t *doc, const char *window)
-{
-    return json_object_get(json_object_get(json_object_get(doc, "plays"), "windows"), window);
-}
-
-static size_t count_items(json_t *const *docs, size_t n, const char *window, const char *key)
-{
-    size_t sum = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        sum += json_array_size(json_object_get(share_of(docs[i], window), key));
-    }
-    return sum;
-}
-
-static bool collect(struct items *t, json_t *const *docs, size_t n, const char *window,
-                    const char *key)
-{
-    size_t k;
-    json_t *v;
-
-    t->at = calloc(count_items(docs, n, window, key) + 1, sizeof *t->at);
-    for (size_t i = 0; t->at && i < n; i++) {
-        json_array_foreach(json_object_get(share_of(docs[i], window), key), k, v)
-        {
-            t->at[t->count++] = (struct item){json_number_value(v), i};
-        }
-    }
-    if (t->at) {
-        qsort(t->at, t->count, sizeof *t->at, by_value);
-    }
-    return t->at != NULL;
-}
-
-static double number(const json_t *share, const char *key)
-{
-    return json_number_value(json_object_get(share, key));
-}
-
-/* Returns whether there was memory. */
-static bool arm_init(struct arm *a, json_t *const *docs, size_t n, const char *window)
-{
-    *a = (struct arm){.runs = calloc(n + 1, sizeof *a->runs), .count = n};
-    if (!a->runs || !collect(&a->latency, docs, n, window, "latency_ms") ||
-        !collect(&a->bandwidth, docs, n, window, "bandwidth_bps")) {
-        arm_fini(a);
-        return false;
-    }
-    for (size_t i = 0; i < n; i++) {
-        const json_t *s = share_of(docs[i], window);
-
-        a->runs[i] = (struct sums){.on = number(s, "on"),
-                                   .stutters = number(s, "stutters"),
-                                   .stutter_s = number(s, "stutter_s"),
-                                   .plays = number(s, "plays"),
-                                   .failed = number(s, "failed"),
-                                   .cut = number(s, "cut")};
-    }
-    return true;
-}
-
-/* Quantiles by nearest rank of items that count as often as their run does. */
-static void quantiles(const struct items *t, const unsigned *weights, const double *at, double *out)
-{
-    uint64_t total = 0, sum = 0, ranks[QUANTILES];
-    int left = QUANTILES;
-
-    for (size_t i = 0; i < t->count; i++) {
-        total += weights[t->at[i].run];
-    }
-    for (int k = 0; k < QUANTILES; k++) {
-        out[k] = NAN;
-        ranks[k] = (uint64_t)fmax(ceil(at[k] * (double)total), 1);
-    }
-    for (size_t i = 0; i < t->count && left && total; i++) {
-        sum += weights[t->at[i].run];
-        for (int k = 0; k < QUANTILES; k++) {
-            if (sum >= ranks[k] && isnan(out[k])) {
-                out[k] = t->at[i].value;
-                left--;
-            }
-        }
-    }
-}
-
-static void values(const struct arm *a, const unsigned *weights, double out[METRICS])
-{
-    struct sums s = {0};
-
-    for (size_t i = 0; i < a->count; i++) {
-        s.on += weights[i] * a->runs[i].on;
-        s.stutters += weights[i] * a->runs[i].stutters;
-        s.stutter_s += weights[i] * a->runs[i].stutter_s;
-    }
-    quantiles(&a->latency, weights, latency_at, out + LATENCY);
-    quantiles(&a->bandwidth, weights, bandwidth_at, out + BANDWIDTH);
-    out[STUTTERS] = s.on > 0 ? s.stutters / s.on : NAN;
-    out[STUTTER_TIME] = s.on > 0 ? s.stutter_s / s.on : NAN;
-}
-
-/* ---- resampling ---- */
-
-/* Runs are drawn within each stratum, of which there are so many with so many runs. */
-struct strata {
-    const size_t *sizes;
-    size_t count;
-};
-
-static void draw(const struct strata *s, struct prng *random, unsigned *weights)
-{
-    size_t base = 0;
-
-    for (size_t k = 0; k < s->count; k++) {
-        for (size_t i = 0; i < s->sizes[k]; i++) {
-            weights[base + i] = 0;
-        }
-        for (size_t i = 0; i < s->sizes[k]; i++) {
-            weights[base + ((uint64_t)prng_u32(random) * s->sizes[k] >> 32)]++;
-        }
-        base += s->sizes[k];
-    }
-}
-
-/* An interval can only be had where something is drawn from. */
-static bool can_resample(const struct strata *s)
-{
-    for (size_t k = 0; k < s->count; k++) {
-        if (s->sizes[k] < 2) {
-            return false;
-        }
-    }
-    return s->count > 0;
-}
-
-/* The middle 95 % of what is a number, if nearly all are. Sorts x. */
-static void interval(double *x, size_t n, double *lo, double *hi)
-{
-    size_t usable = 0;
-
-    *lo = *hi = NAN;
-    for (size_t i = 0; i < n; i++) {
-        if (isfinite(x[i])) {
-            x[usable++] = x[i];
-        }
-    }
-    if ((double)usable < USABLE * (double)n || !usable) {
-        return;
-    }
-    gsl_sort(x, 1, usable);
-    *lo = gsl_stats_quantile_from_sorted_data(x, 1, usable, TAIL);
-    *hi = gsl_stats_quantile_from_sorted_data(x, 1, usable, 1 - TAIL);
-}
-
-static double relative(double a, double b)
-{
-    return a == 0 ? (b == 0 ? 0 : NAN) : b / a - 1;
-}
-
-/* By how much more the slow tenth gains than the middle. */
-static double slow_gain(const double *changes)
-{
-    return changes[BANDWIDTH + 1] - changes[BANDWIDTH];
-}
-
-/* Values of one arm, or changes from one to another (b not NULL), of every metric and the slow
- * gain, for every resample: room[metric][resample]. */
-static void resample(const struct arm *a, const struct arm *b, const struct strata *s,
-                     const char *name, unsigned *weights,
-                     double room[METRICS + 1][STATISTICS_RESAMPLES])
-{
-    struct prng random;
-
-    prng_init(&random, SEED, name);
-    for (size_t i = 0; i < STATISTICS_RESAMPLES; i++) {
-        double of_a[METRICS], of_b[METRICS];
-
-        draw(s, &random, weights);
-        values(a, weights, of_a);
-        if (b) {
-            values(b, weights, of_b);
-            for (int m = 0; m < METRICS; m++) {
-                of_a[m] = relative(of_a[m], of_b[m]);
-            }
-        }
-        for (int m = 0; m < METRICS; m++) {
-            room[m][i] = of_a[m];
-        }
-        room[METRICS][i] = slow_gain(of_a);
-    }
-}
+const size_t play_pool_metric_count = PLAY_SAMPLE_METRICS;
 
 /* ---- documents ---- */
-
-struct estimate {
-    double a[METRICS], b[METRICS], change[METRICS + 1], lo[METRICS + 1], hi[METRICS + 1];
-};
-
-/* Returns whether there was memory. b may be NULL; then a and its intervals are filled in. */
-static bool estimate(struct estimate *e, const struct arm *a, const struct arm *b,
-                     const struct strata *s, const char *name)
-{
-    double(*room)[STATISTICS_RESAMPLES] = calloc(METRICS + 1, sizeof *room);
-    unsigned *weights = calloc(a->count + 1, sizeof *weights);
-    bool good = room && weights;
-
-    for (size_t i = 0; good && i < a->count; i++) {
-        weights[i] = 1;
-    }
-    if (good) {
-        values(a, weights, e->a);
-        for (int m = 0; m < METRICS; m++) {
-            e->b[m] = e->change[m] = NAN;
-        }
-        if (b) {
-            values(b, weights, e->b);
-            for (int m = 0; m < METRICS; m++) {
-                e->change[m] = relative(e->a[m], e->b[m]);
-            }
-        }
-        e->change[METRICS] = slow_gain(e->change);
-        for (int m = 0; m <= METRICS; m++) {
-            e->lo[m] = e->hi[m] = NAN;
-        }
-        if (can_resample(s)) {
-            resample(a, b, s, name, weights, room);
-            for (int m = 0; m <= METRICS; m++) {
-                interval(room[m], STATISTICS_RESAMPLES, &e->lo[m], &e->hi[m]);
-            }
-        }
-    }
-    free(room);
-    free(weights);
-    return good;
-}
 
 static json_t *real_or_null(double v)
 {
@@ -330,9 +39,9 @@ static json_t *interval_json(double lo, double hi)
 }
 
 /* Adds the plays of an arm: how many, and how many of them failed or were cut. */
-static int put_counts(json_t *o, const struct arm *a)
+static int put_counts(json_t *o, const struct play_sample *a)
 {
-    struct sums s = {0};
+    struct play_sums s = {0};
 
     for (size_t i = 0; i < a->count; i++) {
         s.plays += a->runs[i].plays;
@@ -346,21 +55,21 @@ static int put_counts(json_t *o, const struct arm *a)
 
 static json_t *cell_window(json_t *const *docs, size_t n, const char *window)
 {
-    struct strata one = {&n, 1};
-    struct estimate e;
+    struct play_strata one = {&n, 1};
+    struct play_estimate e;
     json_t *o = json_object(), *metrics = json_object();
-    struct arm a;
-    int rc = !o || !metrics || !arm_init(&a, docs, n, window);
+    struct play_sample a;
+    int rc = !o || !metrics || !play_sample_init(&a, docs, n, window);
 
     if (!rc) {
-        rc = put_counts(o, &a) || !estimate(&e, &a, NULL, &one, window);
-        for (int m = 0; m < METRICS && !rc; m++) {
+        rc = put_counts(o, &a) || !play_sample_estimate(&e, &a, NULL, &one, window);
+        for (int m = 0; m < PLAY_SAMPLE_METRICS && !rc; m++) {
             rc = isfinite(e.a[m]) &&
                  json_object_set_new(metrics, play_pool_metrics[m].name,
                                      json_pack("{s:f,s:o}", "value", e.a[m], "ci95",
                                                interval_json(e.lo[m], e.hi[m])));
         }
-        arm_fini(&a);
+        play_sample_fini(&a);
     }
     if (rc || json_object_set(o, "metrics", metrics)) {
         json_decref(o);
@@ -373,7 +82,7 @@ static json_t *cell_window(json_t *const *docs, size_t n, const char *window)
 static bool has_window(json_t *const *docs, size_t n, const char *window)
 {
     for (size_t i = 0; i < n; i++) {
-        if (json_integer_value(json_object_get(share_of(docs[i], window), "on")) > 0) {
+        if (json_integer_value(json_object_get(play_sample_share(docs[i], window), "on")) > 0) {
             return true;
         }
     }
@@ -388,7 +97,7 @@ struct pairing {
     size_t strata;
 };
 
-static json_t *change_json(const struct estimate *e, int m)
+static json_t *change_json(const struct play_estimate *e, int m)
 {
     return json_pack("{s:o,s:o,s:o,s:o}", "a", real_or_null(e->a[m]), "b", real_or_null(e->b[m]),
                      "change", real_or_null(e->change[m]), "ci95",
@@ -397,27 +106,27 @@ static json_t *change_json(const struct estimate *e, int m)
 
 static json_t *compare_window(const struct pairing *p, const char *window, const char *label)
 {
-    struct strata s = {p->sizes, p->strata};
+    struct play_strata s = {p->sizes, p->strata};
     json_t *o = NULL, *metrics = json_object();
     char name[PLAY_POOL_LABEL_MAX + 20];
-    struct arm a = {0}, b = {0};
-    struct estimate e;
-    int rc =
-        !metrics || !arm_init(&a, p->a, p->count, window) || !arm_init(&b, p->b, p->count, window);
+    struct play_sample a = {0}, b = {0};
+    struct play_estimate e;
+    int rc = !metrics || !play_sample_init(&a, p->a, p->count, window) ||
+             !play_sample_init(&b, p->b, p->count, window);
 
     snprintf(name, sizeof name, "%s %s", label, window);
-    rc = rc || !estimate(&e, &a, &b, &s, name);
-    for (int m = 0; m < METRICS && !rc; m++) {
+    rc = rc || !play_sample_estimate(&e, &a, &b, &s, name);
+    for (int m = 0; m < PLAY_SAMPLE_METRICS && !rc; m++) {
         rc = isfinite(e.a[m]) &&
              json_object_set_new(metrics, play_pool_metrics[m].name, change_json(&e, m));
     }
     if (!rc) {
         o = json_pack("{s:O,s:{s:o,s:o}}", "metrics", metrics, "slow_gain", "value",
-                      real_or_null(e.change[METRICS]), "ci95",
-                      interval_json(e.lo[METRICS], e.hi[METRICS]));
+                      real_or_null(e.change[PLAY_SAMPLE_METRICS]), "ci95",
+                      interval_json(e.lo[PLAY_SAMPLE_METRICS], e.hi[PLAY_SAMPLE_METRICS]));
     }
-    arm_fini(&a);
-    arm_fini(&b);
+    play_sample_fini(&a);
+    play_sample_fini(&b);
     json_decref(metrics);
     return o;
 }
