@@ -172,15 +172,21 @@ static void read_signal(struct loop *l)
     }
 }
 
+static void read_timer(const struct loop *l)
+{
+    uint64_t ticks;
+
+    (void)!read(l->timer_fd, &ticks, sizeof ticks);
+}
+
 static void expire_due(struct loop *l)
 {
     ns_t now = run_time(l), deadline = agent_deadline(l->d->agent);
-    uint64_t ticks;
 
     if (l->armed != NS_NEVER && l->armed <= now) {
         hist_add(&l->d->late, now - ns_max(l->armed, l->armed_at));
         l->armed = NS_NEVER;
-        (void)!read(l->timer_fd, &ticks, sizeof ticks);
+        read_timer(l);
     } else if (deadline <= now && !l->want_write) { /* stood still at work: no timer tells of it */
         l->d->late.max = ns_max(l->d->late.max, now - ns_max(deadline, l->looked));
     }
@@ -194,23 +200,26 @@ static int wait_and_handle(struct loop *l, bool blocked)
 {
     struct epoll_event events[3];
     ns_t deadline = agent_deadline(l->d->agent);
+    bool due = deadline <= run_time(l); /* asked once: time goes on between two questions */
     int n = 0, rc = 0;
 
-    if (blocked || deadline > run_time(l)) {
-        /* What is due already cannot go out while the buffer is full: wait for room. */
-        rc = arm(l, deadline > run_time(l) ? deadline : NS_NEVER);
-        n = rc ? 0 : epoll_wait(l->epoll_fd, events, 3, -1);
-        if (n < 0 && errno != EINTR) {
-            return ERR_OS;
-        }
-    } else { /* due already: look at the socket all the same, a busy agent must not starve it */
+    if (due && !blocked) { /* look at the socket all the same, a busy agent must not starve it */
         n = epoll_wait(l->epoll_fd, events, 3, 0);
+    } else {
+        /* What is due already cannot go out while the buffer is full: wait for room. */
+        rc = arm(l, due ? NS_NEVER : deadline);
+        n = rc ? 0 : epoll_wait(l->epoll_fd, events, 3, -1);
+    }
+    if (n < 0 && errno != EINTR) {
+        return ERR_OS;
     }
     for (int i = 0; i < n && !rc; i++) {
         if (events[i].data.u32 == SOURCE_SOCKET && events[i].events & ~(uint32_t)EPOLLOUT) {
             rc = receive(l);
         } else if (events[i].data.u32 == SOURCE_STOP) {
             read_signal(l);
+        } else if (events[i].data.u32 == SOURCE_TIMER && l->armed == NS_NEVER) {
+            read_timer(l); /* what it was for is done, but it would wake us until it is read */
         }
     }
     if (!rc) {

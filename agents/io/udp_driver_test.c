@@ -13,10 +13,13 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
 #define TICK NS_PER_MS
+#define SPRINT_MAX 5000 /* ns */
+#define PATIENCE_S 60
 
 /* Sends its count every tick until it has sent limit datagrams, and is done when it has received
  * as many. */
@@ -239,6 +242,64 @@ static void test_a_second_signal_gives_up(void **state)
     udp_sock_close(h.driver.sock);
 }
 
+/* Sends nothing and wants to be called a moment after it was, each time another one. */
+struct sprinter {
+    struct agent agent;
+    uint32_t calls, limit;
+    ns_t next;
+};
+
+static int sprinter_poll(struct agent *a, struct dgram *out, ns_t now)
+{
+    (void)a;
+    (void)out;
+    (void)now;
+    return 0;
+}
+
+static ns_t sprinter_deadline(const struct agent *a)
+{
+    return ((const struct sprinter *)a)->next;
+}
+
+static int sprinter_expire(struct agent *a, ns_t now)
+{
+    struct sprinter *s = (struct sprinter *)a;
+
+    s->next = now + ++s->calls % SPRINT_MAX;
+    return 0;
+}
+
+static bool sprinter_done(const struct agent *a)
+{
+    const struct sprinter *s = (const struct sprinter *)a;
+
+    return s->calls >= s->limit;
+}
+
+/* Wherever in the loop a deadline passes, it is not slept through. */
+static void test_deadlines_at_any_moment_of_the_loop(void **state)
+{
+    static const struct agent_ops ops = {.poll = sprinter_poll,
+                                         .deadline = sprinter_deadline,
+                                         .expire = sprinter_expire,
+                                         .done = sprinter_done};
+    static struct sprinter s = {.agent.ops = &ops, .limit = 2 * SPRINT_MAX};
+    static struct host h;
+    struct timespec patience;
+    pthread_t thread;
+
+    (void)state;
+    host_open(&h, 0);
+    h.driver.agent = &s.agent;
+    assert_int_equal(pthread_create(&thread, NULL, host_run, &h), 0);
+    clock_gettime(CLOCK_REALTIME, &patience);
+    patience.tv_sec += PATIENCE_S;
+    assert_int_equal(pthread_timedjoin_np(thread, NULL, &patience), 0);
+    assert_int_equal(h.rc, 0);
+    udp_sock_close(h.driver.sock);
+}
+
 static void test_refused_datagrams_are_counted(void **state)
 {
     static struct host h;
@@ -260,6 +321,7 @@ int main(void)
         cmocka_unit_test(test_deadlines_that_pass_at_work),
         cmocka_unit_test(test_a_signal_stops_the_agent),
         cmocka_unit_test(test_a_second_signal_gives_up),
+        cmocka_unit_test(test_deadlines_at_any_moment_of_the_loop),
         cmocka_unit_test(test_refused_datagrams_are_counted),
     };
 
