@@ -2,6 +2,7 @@
 #include "analysis/ingest/udp.h"
 
 #include "agents/base/buf.h"
+#include "agents/base/checksum.h"
 #include "agents/base/err.h"
 
 #include <string.h>
@@ -68,47 +69,10 @@ static size_t parse_v6(struct udp_datagram *d, struct buf_reader *r)
     return ip[6] == PROTOCOL_UDP ? length : 0;
 }
 
-/* Sums of 64 bits with the carry taken in at the end: modulo 2^16 - 1, which is what counts, a
- * carry is worth 1, and so is each 2^16. */
-static uint64_t sum_words(const uint8_t **data, size_t *len)
-{
-    uint64_t sums[2] = {0}, carries = 0, words[2];
-
-    for (; *len >= sizeof words; *len -= sizeof words, *data += sizeof words) {
-        memcpy(words, *data, sizeof words);
-        carries += __builtin_add_overflow(sums[0], words[0], &sums[0]);
-        carries += __builtin_add_overflow(sums[1], words[1], &sums[1]);
-    }
-    return (sums[0] >> 32) + (uint32_t)sums[0] + (sums[1] >> 32) + (uint32_t)sums[1] + carries;
-}
-
-/* Adds up bytes in pairs, as they lie in memory (RFC 1071 section 2: the order of bytes is no
- * matter). */
-static uint64_t sum(uint64_t total, const uint8_t *data, size_t len)
-{
-    uint16_t pair;
-
-    total += sum_words(&data, &len);
-    for (; len >= sizeof pair; len -= sizeof pair, data += sizeof pair) {
-        memcpy(&pair, data, sizeof pair);
-        total += pair;
-    }
-    if (len) {
-        const uint8_t last[2] = {*data, 0};
-
-        memcpy(&pair, last, sizeof pair);
-        total += pair;
-    }
-    return total;
-}
-
 /* Whether a sum that takes in its own checksum is right. */
-static bool right(uint64_t total)
+static bool right(uint64_t sum)
 {
-    while (total >> 16) {
-        total = (total & 0xffff) + (total >> 16);
-    }
-    return total == 0xffff;
+    return checksum_fold(sum) == 0xffff;
 }
 
 static bool filled_in(const uint8_t *checksum)
@@ -124,14 +88,15 @@ static bool is_damaged(const struct udp_datagram *d, const uint8_t *ip, size_t i
     size_t each = d->from.family == 4 ? 4 : 16;
     uint64_t total;
 
-    if (d->from.family == 4 && filled_in(ip + V4_CHECKSUM_AT) && !right(sum(0, ip, ip_header))) {
+    if (d->from.family == 4 && filled_in(ip + V4_CHECKSUM_AT) &&
+        !right(checksum_add(0, ip, ip_header))) {
         return true;
     }
     if (!filled_in(udp + UDP_CHECKSUM_AT)) {
         return false;
     }
-    total = sum(sum(0, pseudo, sizeof pseudo), d->from.ip, each);
-    return !right(sum(sum(total, d->to.ip, each), udp, udp_bytes));
+    total = checksum_add(checksum_add(0, pseudo, sizeof pseudo), d->from.ip, each);
+    return !right(checksum_add(checksum_add(total, d->to.ip, each), udp, udp_bytes));
 }
 
 static int take_digest(struct udp_datagram *d, struct buf_reader *r)

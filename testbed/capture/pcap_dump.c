@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "testbed/capture/pcap_dump.h"
 
+#include "agents/base/checksum.h"
 #include "agents/base/digest.h"
 #include "agents/base/err.h"
 
@@ -114,33 +115,10 @@ int pcap_dump_begin_digests(struct pcap_dump **out, const char *path)
     return begin(out, path, true);
 }
 
-/* Adds len bytes to an Internet checksum (RFC 1071) in native byte order; len must be even except
- * for the last piece. Four bytes at a time: the sum of 32-bit words folds to that of 16-bit words.
- */
-static uint64_t sum_bytes(uint64_t sum, const uint8_t *data, size_t len)
+/* What goes into a header (RFC 1071), as it lies in memory. */
+static uint16_t checksum_of(uint64_t sum)
 {
-    for (; len >= 8; data += 8, len -= 8) {
-        uint64_t v;
-        memcpy(&v, data, sizeof v);
-        sum += (v >> 32) + (uint32_t)v;
-    }
-    if (len) {
-        uint8_t rest[8] = {0};
-        uint64_t v;
-        memcpy(rest, data, len);
-        memcpy(&v, rest, sizeof v);
-        sum += (v >> 32) + (uint32_t)v;
-    }
-    return sum;
-}
-
-/* What goes into the header, already in network order. */
-static uint16_t sum_finish(uint64_t sum)
-{
-    while (sum >> 16) {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    return (uint16_t)~sum;
+    return (uint16_t)~checksum_fold(sum);
 }
 
 /* A locally administered address made from the last four bytes of the IP address. */
@@ -167,7 +145,7 @@ static uint8_t *put_ipv4(uint8_t *p, const struct addr *from, const struct addr 
     p = put16(p, 0);
     p = put_bytes(p, from->ip, 4);
     p = put_bytes(p, to->ip, 4);
-    checksum = sum_finish(sum_bytes(0, start, IPV4_BYTES));
+    checksum = checksum_of(checksum_add(0, start, IPV4_BYTES));
     memcpy(start + 10, &checksum, sizeof checksum);
     return p;
 }
@@ -191,7 +169,7 @@ static uint8_t *put_udp(uint8_t *p, const struct addr *from, const struct addr *
 {
     uint8_t *start = p, pseudo[4];
     size_t ip_len = from->family == 4 ? 4 : 16;
-    uint64_t sum = sum_bytes(sum_bytes(0, from->ip, ip_len), to->ip, ip_len);
+    uint64_t sum = checksum_add(checksum_add(0, from->ip, ip_len), to->ip, ip_len);
     uint16_t checksum;
 
     put16(put16(pseudo, PROTOCOL_UDP), (uint16_t)(UDP_BYTES + len));
@@ -200,7 +178,8 @@ static uint8_t *put_udp(uint8_t *p, const struct addr *from, const struct addr *
     p = put16(p, (uint16_t)(UDP_BYTES + len));
     p = put16(p, 0);
     p = put_bytes(p, payload, len);
-    checksum = sum_finish(sum_bytes(sum_bytes(sum, pseudo, sizeof pseudo), start, UDP_BYTES + len));
+    checksum =
+        checksum_of(checksum_add(checksum_add(sum, pseudo, sizeof pseudo), start, UDP_BYTES + len));
     /* 0 would mean "no checksum" */
     checksum = checksum ? checksum : 0xffff;
     memcpy(start + 6, &checksum, sizeof checksum);
