@@ -3,6 +3,7 @@
 #include "agents/agent.h"
 #include "agents/agent_options.h"
 #include "agents/base/err.h"
+#include "agents/base/resident.h"
 #include "agents/base/std_streams.h"
 #include "agents/io/clock.h"
 #include "agents/io/run_start.h"
@@ -13,6 +14,7 @@
 #include "agents/record/record_csv.h"
 #include "agents/webrtc/sdp.h"
 #include "agents/webrtc/webrtc_agent.h"
+#include "agents/webrtc/webrtc_srtp.h"
 
 #include <argp.h>
 #include <err.h>
@@ -28,6 +30,8 @@
 
 #define QLOG_BUFFER_BYTES (256 * 1024)
 #define MESSAGE_BYTES 256
+/* What an agent's heap grows to in a call with a file of 10 MB, and some. */
+#define HEAP_BYTES (12 << 20)
 /* A real-time process that never waits for so long is a fault, and must not hold a CPU for ever. */
 #define SPIN_LIMIT_US 5000000
 
@@ -298,7 +302,13 @@ static int program_close(struct program *p)
 static int await_start(struct program *p)
 {
     struct message m = {""};
-    int rc = run_start_await(&p->opt.start, p->stop_fd, &p->start, &m);
+    int rc;
+
+    if (p->opt.config.stack == AGENT_STACK_WEBRTC) {
+        (void)webrtc_srtp_prepare(); /* brings libraries of its own; a failure shows again later */
+    }
+    resident_make(HEAP_BYTES);
+    rc = run_start_await(&p->opt.start, p->stop_fd, &p->start, &m);
 
     if (rc) {
         warnx("%s", m.text);

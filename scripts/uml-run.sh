@@ -134,11 +134,10 @@ done
 # The kernel's command line knows no spaces in names.
 state=$(mktemp -d /tmp/muxbed-uml.XXXXXX)
 pid=
-reminder=
 # shellcheck disable=SC2317 # the trap's
 finish() {
     if [ -n "$pid" ]; then
-        kill -KILL "$pid" ${reminder:+"$reminder"} || true
+        kill -KILL "$pid" || true
         wait "$pid" || true
     fi 2>/dev/null
     rm -rf "$state"
@@ -157,37 +156,6 @@ env -0 >"$state/environment"
 printf '%s' "$PWD" >"$state/folder"
 [ ${#writable[@]} = 0 ] || printf '%s\0' "${writable[@]}" >"$state/writable"
 touch "$state/writable" "$state/stdout" "$state/stderr"
-
-# child PID: the first child of a process, if any.
-child() {
-    local children
-    children=$(cat "/proc/$1/task/$1/children" 2>/dev/null) || return 0
-    echo "${children%% *}"
-}
-
-# expects_alarms PID: the kernel is up so far that SIGALRM (bit 13) would not end it.
-expects_alarms() {
-    local caught
-    [ "$(cat "/proc/$1/comm" 2>/dev/null)" = "$KERNEL" ] &&
-        caught=$(sed -n 's/^SigCgt:\t*//p' "/proc/$1/status" 2>/dev/null) &&
-        [ $((0x${caught:-0} >> 13 & 1)) = 1 ]
-}
-
-# Now and then a timer of that kernel gets lost, and all inside sleeps until some signal comes, if it
-# is a minute. Its timers come as SIGALRM: one too many does no harm, and a hundred a second leave
-# nothing asleep for long. The kernel is the grandchild of what we start, below unshare and timeout.
-remind() {
-    local never kernel=
-    exec {never}<> <(:) # a wait without a process: reading what never comes
-    while [ -e "/proc/$1" ] && { [ -z "$kernel" ] || ! expects_alarms "$kernel"; }; do
-        read -rt 0.1 -u "$never" || true
-        kernel=$(child "$1")
-        kernel=${kernel:+$(child "$kernel")}
-    done
-    while kill -ALRM "$kernel"; do
-        read -rt 0.01 -u "$never" || true
-    done 2>/dev/null
-}
 
 # The processes of the command inside are processes of the host as well. In a pid namespace they end
 # with the first one, which ends with this script, whatever happens.
@@ -210,8 +178,6 @@ setpriv --pdeathsig KILL "${cage[@]}" "${hurry[@]}" env -i PATH="$PATH" HOME=/ T
     MUXBED_UML_STATE="$state" uml_dir="$state/" umid=uml quiet noreboot \
     con=null con0=null,fd:1 ssl=null </dev/null >"$state/console" 2>&1 &
 pid=$!
-remind $pid &
-reminder=$!
 tail -q -s 0.2 -c +1 -f --pid=$pid "$state/stdout" &
 out=$!
 tail -q -s 0.2 -c +1 -f --pid=$pid "$state/stderr" >&2 &

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "testbed/wire/realtime.h"
 
+#include "agents/base/resident.h"
+
 #include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -79,4 +81,5 @@ void realtime_settle(void)
 {
     (void)prctl(PR_SET_TIMERSLACK, 1UL);
     (void)mlockall(MCL_CURRENT | MCL_FUTURE);
+    resident_make(0);
 }
