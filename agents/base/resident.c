@@ -14,8 +14,10 @@
 /* A larger mapping is no working memory but room reserved (a sanitizer's shadow). */
 #define MAPPING_BYTES_MAX ((size_t)64 << 20)
 
-/* Whatever the page holds stays: another thread may be writing to it. */
-static void use_pages(uintptr_t from, uintptr_t to, size_t page_bytes, int writable)
+/* Whatever the page holds stays: another thread may be writing to it. No object is meant, so no
+ * sanitizer is to look for one. */
+__attribute__((no_sanitize("address"))) static void use_pages(uintptr_t from, uintptr_t to,
+                                                              size_t page_bytes, int writable)
 {
     for (uintptr_t at = from; at < to; at += page_bytes) {
         uint8_t *p = (uint8_t *)at; /* NOLINT(performance-no-int-to-ptr) */

@@ -16,9 +16,9 @@
 #define FEW 20
 
 #if defined(__SANITIZE_ADDRESS__)
-enum { OWN_HEAP = 1 }; /* it never gives memory back in the same place */
+enum { SHADOWED = 1 }; /* its own memory has faults as well, and its heap gives back nothing */
 #else
-enum { OWN_HEAP = 0 };
+enum { SHADOWED = 0 };
 #endif
 
 static uint8_t untouched[PAGES * PAGE_BYTES];
@@ -45,15 +45,15 @@ static void test_no_faults_afterwards(void **state)
     uint8_t *block;
 
     (void)state;
+    if (SHADOWED) {
+        skip();
+    }
     resident_make(PAGES * PAGE_BYTES);
     assert_true(faults() - before >= PAGES); /* they have been met there */
     before = faults();
     use(untouched);
     use(filled);
     assert_in_range(faults() - before, 0, FEW);
-    if (OWN_HEAP) {
-        return;
-    }
     before = faults();
     block = malloc(PAGES * PAGE_BYTES);
     assert_non_null(block);
