@@ -399,6 +399,13 @@ static void make_again(struct work *w, const struct plan_run *run, const char *d
         progress_say(&w->progress, "%s: %s", dir, strerror(errno));
 }
 
+static int remove_metrics(const char *dir)
+{
+    char path[CMD_PATH_MAX];
+
+    return cmd_join(path, dir, "metrics.json") ? ERR_LIMIT : unlink(path);
+}
+
 /* Whether the run has to be made, or at least reduced. */
 static bool is_to_do(struct work *w, const struct plan_run *run, bool *reduce_only)
 {
@@ -411,10 +418,24 @@ static bool is_to_do(struct work *w, const struct plan_run *run, bool *reduce_on
     switch (run_state_of(dir)) {
     case RUN_STATE_ABSENT: return true;
     case RUN_STATE_HALF: make_again(w, run, dir, "was cut off"); return true;
-    case RUN_STATE_UNREDUCED: *reduce_only = true; return true;
+    case RUN_STATE_UNREDUCED:
     case RUN_STATE_COMPLETE: break;
     }
+    /* Metrics are reckoned again; without a manifest nothing can be. */
     run_state_judge(dir, &v);
+    if (v.damaged && cmd_exists(dir, "metrics.json") && keep_can_reduce(dir) &&
+        !remove_metrics(dir)) {
+        progress_say(&w->progress, "%s: %s; it is reduced again", run->name, v.text);
+        run_state_judge(dir, &v);
+    }
+    if (v.damaged) {
+        make_again(w, run, dir, v.text);
+        return true;
+    }
+    if (run_state_of(dir) == RUN_STATE_UNREDUCED) {
+        *reduce_only = true;
+        return true;
+    }
     if (v.invalid && v.host) {
         make_again(w, run, dir, v.text);
         return true;

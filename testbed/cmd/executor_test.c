@@ -157,6 +157,49 @@ static void test_resume(void **state)
     assert_int_equal(cmd_remove_tree(job.out), 0);
 }
 
+/* What a host that lost its power has left of a complete run: its metrics are reckoned anew where
+ * it still has what they come from, else it is made again, as it is without a manifest. What stays
+ * is not invalid. */
+static void test_resume_damaged(void **state)
+{
+    static const struct {
+        const char *file, *text;
+        bool trimmed, kept;
+    } cases[] = {
+        {"metrics.json", "", false, true},
+        {"metrics.json", "{\"invalid\":[", false, true},
+        {"metrics.json", "{\"invalid\":[", true, false},
+        {"manifest.json", "", false, false},
+        {"manifest.json", "{\"schema\":1, \"inv", false, false},
+    };
+    struct job job;
+    char dir[CMD_PATH_MAX], capture[CMD_PATH_MAX];
+
+    (void)state;
+    job_init(&job, quick, "/bin/true");
+    assert_int_equal(in_child(execute, &job).status, 40);
+    assert_int_equal(cmd_join(dir, job.out, "path.delay=1ms-2"), 0);
+    assert_int_equal(cmd_join(capture, dir, "sender.pcap"), 0);
+    job.resume = true;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct outcome o;
+
+        write_file(dir, "mark", "");
+        write_file(dir, cases[i].file, cases[i].text);
+        if (cases[i].trimmed)
+            assert_int_equal(unlinkat(AT_FDCWD, capture, 0), 0);
+        o = in_child(execute, &job);
+        if (o.status != 40 || cmd_exists(dir, "mark") != cases[i].kept)
+            print_error("case %zu: %s", i, o.err);
+        assert_int_equal(o.status, 40);
+        assert_int_equal(cmd_exists(dir, "mark"), cases[i].kept);
+        assert_non_null(strstr(o.err, cases[i].file));
+        assert_non_null(
+            strstr(o.err, cases[i].kept ? "; it is reduced again\n" : "; it is made again\n"));
+    }
+    assert_int_equal(cmd_remove_tree(job.out), 0);
+}
+
 static void test_reducer_fails(void **state)
 {
     struct job job;
@@ -320,11 +363,17 @@ static void test_lateness(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_complete),  cmocka_unit_test(test_reducer_fails),
-        cmocka_unit_test(test_invalid),   cmocka_unit_test(test_run_folder_exists),
-        cmocka_unit_test(test_interrupt), cmocka_unit_test(test_spawn),
-        cmocka_unit_test(test_end_text),  cmocka_unit_test(test_invalid_manifests),
-        cmocka_unit_test(test_resume),    cmocka_unit_test(test_lateness),
+        cmocka_unit_test(test_complete),
+        cmocka_unit_test(test_resume_damaged),
+        cmocka_unit_test(test_reducer_fails),
+        cmocka_unit_test(test_invalid),
+        cmocka_unit_test(test_run_folder_exists),
+        cmocka_unit_test(test_interrupt),
+        cmocka_unit_test(test_spawn),
+        cmocka_unit_test(test_end_text),
+        cmocka_unit_test(test_invalid_manifests),
+        cmocka_unit_test(test_resume),
+        cmocka_unit_test(test_lateness),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

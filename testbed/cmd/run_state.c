@@ -56,6 +56,7 @@ void run_state_judge(const char *dir, struct run_verdict *v)
         v->invalid = json_array_size(invalid) > 0;
         take_reasons(invalid, v);
     } else {
+        v->damaged = !doc && json_error_code(&error) != json_error_cannot_open_file;
         snprintf(v->text, sizeof(v->text), "%s: %.300s", file,
                  doc ? "has no list \"invalid\"" : error.text);
     }

@@ -19,6 +19,9 @@ struct run_verdict {
     /* A reason that lies with the host, not with what was measured: processes that were late or
      * killed, captures that lost packets. Such a run may go well when it is made again. */
     bool host;
+    /* What it is judged by is there, but is no JSON: a host that lost its power leaves files empty
+     * or cut off. One that may not be opened is none of these. */
+    bool damaged;
     char text[400]; /* "reason (detail), reason (detail)" */
 };
 
