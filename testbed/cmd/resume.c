@@ -59,6 +59,37 @@ static const char *value_of(const char *line)
     return !*line ? "nothing" : colon && colon[1] ? colon + 2 : bare(line);
 }
 
+static bool same_key(const char *a, const char *b)
+{
+    size_t n = strcspn(a, ":");
+
+    return n == strcspn(b, ":") && !strncmp(a, b, n);
+}
+
+/* Whether the key of this line comes later in text. */
+static bool comes_later(const char *text, const char *key)
+{
+    char line[LINE_MAX_BYTES];
+
+    while (next_line(&text, line, sizeof(line))) {
+        if (same_key(line, key))
+            return true;
+    }
+    return false;
+}
+
+/* Empties that one of two lines of different keys whose key the other text has later: the other
+ * one's key is in one text alone. */
+static void keep_what_is_new(char *a, const char *was, char *b, const char *is)
+{
+    if (!*a || !*b || same_key(a, b))
+        return;
+    if (comes_later(is, a))
+        *a = '\0';
+    else if (comes_later(was, b))
+        *b = '\0';
+}
+
 bool resume_difference(const char *was, const char *is, char *text, size_t len)
 {
     char a[LINE_MAX_BYTES], b[LINE_MAX_BYTES], group[LINE_MAX_BYTES] = "";
@@ -67,8 +98,10 @@ bool resume_difference(const char *was, const char *is, char *text, size_t len)
         next_that_matters(&was, a, sizeof(a));
         next_that_matters(&is, b, sizeof(b));
         if (strcmp(a, b)) {
-            const char *line = *b ? b : a;
+            const char *line;
 
+            keep_what_is_new(a, was, b, is);
+            line = *b ? b : a;
             snprintf(text, len, "%s%s%.*s was %s and is %s", line[0] == ' ' ? group : "",
                      line[0] == ' ' ? "." : "", (int)strcspn(bare(line), ":"), bare(line),
                      value_of(a), value_of(b));

@@ -20,6 +20,15 @@ static void test_difference(void **state)
          "flows.size was 1MB and is 2MB"},
         {"a: 1\n", "a: 1\nflows:\n", "flows was nothing and is flows:"},
         {"a: 1\nb: 2\n", "a: 1\n", "b was 2 and is nothing"},
+        /* what another version has more, or less: the values of two keys are not compared */
+        {"path:\n  loss: 0\n  jitter: 1ms\n", "path:\n  aqm: none\n  loss: 0\n  jitter: 1ms\n",
+         "path.aqm was nothing and is none"},
+        {"path:\n  aqm: none\n  loss: 0\n  jitter: 1ms\n", "path:\n  loss: 0\n  jitter: 1ms\n",
+         "path.aqm was none and is nothing"},
+        {"path:\n  rate: 1mbit\nb: 2\n", "path:\n  rate: 1mbit\n  loss: 0\nb: 2\n",
+         "path.loss was nothing and is 0"},
+        {"path:\n  rate: 1mbit\n  loss: 0\nb: 2\n", "path:\n  rate: 1mbit\nb: 2\n",
+         "path.loss was 0 and is nothing"},
         /* what changes no run */
         {"description: x\nruns: 1\nq:\n  trace: a/b\n", "description: y\nruns: 5\nq:\n  trace: c\n",
          NULL},
