@@ -4,6 +4,7 @@
 #include "agents/base/digest.h"
 #include "agents/base/err.h"
 #include "agents/base/ns.h"
+#include "agents/base/regular_file.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -104,12 +105,13 @@ int capture_open_stream(struct capture *c, FILE *stream, const char *name, struc
 
 int capture_open(struct capture *c, const char *path, struct fault *f)
 {
-    FILE *stream = fopen(path, "re");
+    const char *why;
+    FILE *stream = regular_file_open(path, &why);
     int rc;
 
     *c = (struct capture){0};
     if (!stream) {
-        return fault_set(f, ERR_OS, "%s: %s", path, strerror(errno));
+        return fault_set(f, ERR_OS, "%s: %s", path, why);
     }
     /* glibc takes a size only along with a buffer: else it reads 4 KiB at a time */
     c->buffer = malloc(STREAM_BUFFER_BYTES);

@@ -2,6 +2,7 @@
 #include "analysis/ingest/certificate_info.h"
 
 #include "agents/base/err.h"
+#include "agents/base/regular_file.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -14,15 +15,16 @@ int certificate_info_read(struct certificate_info *c, const char *dir, const cha
                           struct fault *f)
 {
     char path[PATH_BYTES];
+    const char *why;
     json_t *measured, *median;
     json_error_t e;
     FILE *file;
 
     *c = (struct certificate_info){.unloaded = NS_NEVER};
     snprintf(path, sizeof path, "%s/certificate.json", dir);
-    file = fopen(path, "re");
+    file = regular_file_open(path, &why);
     if (!file) {
-        return errno == ENOENT ? 0 : fault_set(f, ERR_OS, "%s: %s", path, strerror(errno));
+        return errno == ENOENT ? 0 : fault_set(f, ERR_OS, "%s: %s", path, why);
     }
     c->root = json_loadf(file, JSON_REJECT_DUPLICATES, &e);
     fclose(file);

@@ -2,9 +2,9 @@
 #include "analysis/ingest/file_map.h"
 
 #include "agents/base/err.h"
+#include "agents/base/regular_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,10 +15,6 @@ static int map(struct file_map *m, int fd)
     void *p;
 
     if (fstat(fd, &st)) {
-        return ERR_OS;
-    }
-    if (!S_ISREG(st.st_mode)) {
-        errno = EINVAL;
         return ERR_OS;
     }
     if (st.st_size == 0) {
@@ -35,7 +31,8 @@ static int map(struct file_map *m, int fd)
 
 int file_map_open(struct file_map *m, const char *path)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const char *why;
+    int fd = regular_file_fd(path, &why);
     int rc, saved;
 
     *m = (struct file_map){0};

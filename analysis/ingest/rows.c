@@ -2,10 +2,10 @@
 #include "analysis/ingest/rows.h"
 
 #include "agents/base/err.h"
+#include "agents/base/regular_file.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -87,13 +87,14 @@ static int read_header(struct rows *r)
 int rows_open(struct rows *r, enum record_kind kind, const char *path, bool may_be_cut,
               struct fault *f)
 {
+    const char *why;
     int rc;
 
     *r = (struct rows){.kind = kind, .may_be_cut = may_be_cut, .ended = true};
     r->at = (struct csv_row){.file = path, .line_number = 1, .fault = f};
-    r->fd = open(path, O_RDONLY | O_CLOEXEC);
+    r->fd = regular_file_fd(path, &why);
     if (r->fd < 0) {
-        return errno == ENOENT ? 0 : fault_set(f, ERR_OS, "%s: %s", path, strerror(errno));
+        return errno == ENOENT ? 0 : fault_set(f, ERR_OS, "%s: %s", path, why);
     }
     r->at.schema = &record_schemas[kind];
     r->at.columns = record_columns(kind);

@@ -2,6 +2,7 @@
 #include "analysis/report/plan.h"
 
 #include "agents/base/err.h"
+#include "agents/base/regular_file.h"
 #include "agents/base/utf8.h"
 #include "analysis/metrics/reduce.h"
 #include "analysis/report/impairments.h"
@@ -41,6 +42,19 @@ static int find_runs(struct plan_results *p, struct fault *f)
 
 /* ---- documents of the runs ---- */
 
+/* NULL: it is none, or cannot be read. */
+static json_t *load_object(const char *path)
+{
+    const char *why;
+    FILE *f = regular_file_open(path, &why);
+    json_t *doc = f ? json_loadf(f, 0, NULL) : NULL;
+
+    if (f) {
+        fclose(f);
+    }
+    return doc;
+}
+
 /* What can be said of a run that cannot be reduced. */
 static json_t *unreduced(const char *dir, const char *name, const char *why)
 {
@@ -48,7 +62,7 @@ static json_t *unreduced(const char *dir, const char *name, const char *why)
     json_t *doc, *reason;
 
     snprintf(path, sizeof path, "%s/manifest.json", dir);
-    doc = json_load_file(path, 0, NULL);
+    doc = load_object(path);
     if (!json_is_object(doc)) {
         json_decref(doc);
         doc = json_object();
@@ -83,7 +97,7 @@ static int load_run(struct plan_results *p, struct plan_result_run *r, bool agai
     snprintf(path, sizeof path, "%s/metrics.json", dir);
     /* what a run was reduced from may be gone; its metrics then stand */
     if (!again || !has_sources(dir)) {
-        r->doc = json_load_file(path, 0, NULL);
+        r->doc = load_object(path);
     }
     if (!json_is_object(json_object_get(r->doc, "metrics"))) {
         json_decref(r->doc);

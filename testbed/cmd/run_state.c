@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "testbed/cmd/run_state.h"
 
+#include "agents/base/regular_file.h"
 #include "agents/record/reason.h"
 #include "testbed/cmd/cmd.h"
 #include "testbed/run/run_outcome.h"
@@ -47,19 +48,24 @@ void run_state_judge(const char *dir, struct run_verdict *v)
     /* The reducer repeats the manifest's reasons and adds what only the records show. */
     const char *file = cmd_exists(dir, "metrics.json") ? "metrics.json" : "manifest.json";
     char path[CMD_PATH_MAX];
-    json_error_t error = {.text = "path too long"};
-    json_t *doc = cmd_join(path, dir, file) ? NULL : json_load_file(path, 0, &error);
-    json_t *invalid = json_object_get(doc, "invalid");
+    const char *why = "path too long";
+    FILE *f = cmd_join(path, dir, file) ? NULL : regular_file_open(path, &why);
+    json_error_t error;
+    json_t *doc = f ? json_loadf(f, 0, &error) : NULL, *invalid = json_object_get(doc, "invalid");
 
     *v = (struct run_verdict){.invalid = true};
     if (json_is_array(invalid)) {
         v->invalid = json_array_size(invalid) > 0;
         take_reasons(invalid, v);
     } else {
-        v->damaged = !doc && json_error_code(&error) != json_error_cannot_open_file;
+        v->damaged = f && !doc;
         snprintf(v->text, sizeof(v->text), "%s: %.300s", file,
-                 doc ? "has no list \"invalid\"" : error.text);
+                 doc ? "has no list \"invalid\""
+                 : f ? error.text
+                     : why);
     }
+    if (f)
+        fclose(f);
     json_decref(doc);
 }
 

@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <stdarg.h>
 #include <cmocka.h>
 
@@ -450,6 +451,41 @@ static void test_names_like_options(void **state)
     assert_true(cmd_exists(x->base, "--y/summary.json"));
 }
 
+/* What stands in a run's folder in place of a file may be a pipe that nobody writes to, or a device
+ * without an end: it is named, and nothing waits for it. */
+static void test_no_files(void **state)
+{
+    static const char *const more[] = {"--only", "*quic*5ms", "--runs", "1", "--keep", "all", NULL};
+    static const char *const names[] = {"sender.pcap", "sender.rtp_sent.csv", "certificate.json",
+                                        "manifest.json", "metrics.json"};
+    const struct fixture *x = need(state);
+    char out[CMD_PATH_MAX], dir[CMD_PATH_MAX], path[CMD_PATH_MAX];
+
+    assert_int_equal(run_sweep(x, place(x, "no files", out), more).status, 0);
+    assert_int_equal(cmd_join(dir, out, "stack=quic,path.delay=5ms-1"), 0);
+    for (size_t i = 0; i < 2 * sizeof(names) / sizeof(names[0]); i++) {
+        const char *name = names[i / 2];
+        char aside[CMD_PATH_MAX];
+        struct outcome o;
+
+        assert_int_equal(cmd_join(path, dir, name), 0);
+        assert_int_equal(cmd_join(aside, dir, "aside"), 0);
+        assert_int_equal(rename(path, aside), 0);
+        assert_int_equal(i % 2 ? mkfifo(path, 0600) : symlink("/dev/zero", path), 0);
+        alarm(60);
+        o = in_child(run_program, &(struct command){{x->program, "report", out}});
+        alarm(0);
+        /* metrics are reckoned anew, and take the place of what was there */
+        if (strcmp(name, "metrics.json")) {
+            assert_int_equal(o.status, CMD_EXIT_RUNS);
+            assert_non_null(strstr(o.err, name));
+        } else {
+            assert_int_equal(o.status, 0);
+        }
+        assert_int_equal(rename(aside, path), 0);
+    }
+}
+
 /* Where the output could not be written nothing is wrong with the runs: whoever made the plan is
  * told which of the two it was, and has the report. */
 static void test_output_lost(void **state)
@@ -494,7 +530,7 @@ int main(void)
         cmocka_unit_test(test_kill),        cmocka_unit_test(test_interrupt),
         cmocka_unit_test(test_parts),       cmocka_unit_test(test_parts_of_others),
         cmocka_unit_test(test_refusals),    cmocka_unit_test(test_names_like_options),
-        cmocka_unit_test(test_output_lost),
+        cmocka_unit_test(test_output_lost), cmocka_unit_test(test_no_files),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

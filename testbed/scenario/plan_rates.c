@@ -2,6 +2,7 @@
 #include "testbed/scenario/plan_rates.h"
 
 #include "agents/base/err.h"
+#include "agents/base/regular_file.h"
 #include "testbed/scenario/rate_trace.h"
 
 #include <errno.h>
@@ -20,13 +21,14 @@ struct source {
 
 static int read_text(struct plan_rates *r, const struct source *from, struct message *m)
 {
-    FILE *f = fopen(from->path, "re");
+    const char *why;
+    FILE *f = regular_file_open(from->path, &why);
     size_t room = 1 << 16;
     int rv = 0;
 
     if (!f || !(r->text = malloc(room)))
         rv = message_set(m, f ? ERR_NOMEM : ERR_CONFIG, "%s: %s: %s", from->key->name, from->path,
-                         strerror(errno));
+                         f ? err_text(ERR_NOMEM) : why);
     while (!rv && (r->text_len += fread(r->text + r->text_len, 1, room - r->text_len, f)) == room &&
            room <= RATE_TRACE_TEXT_MAX) {
         char *more = realloc(r->text, 2 * room);

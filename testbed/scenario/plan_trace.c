@@ -2,6 +2,7 @@
 #include "testbed/scenario/plan_trace.h"
 
 #include "agents/base/err.h"
+#include "agents/base/regular_file.h"
 #include "agents/media/frame_trace.h"
 
 #include <errno.h>
@@ -14,13 +15,14 @@
 
 static int read_text(struct plan_trace *t, const char *path, char *message, size_t len)
 {
-    FILE *f = fopen(path, "re");
+    const char *why;
+    FILE *f = regular_file_open(path, &why);
     int rv = 0;
 
     t->text = f ? malloc(FRAME_TRACE_TEXT_MAX + 1) : NULL;
     t->text_len = t->text ? fread(t->text, 1, FRAME_TRACE_TEXT_MAX + 1, f) : 0;
     if (!f || ferror(f)) {
-        snprintf(message, len, "media.trace: %s: %s", path, strerror(errno));
+        snprintf(message, len, "media.trace: %s: %s", path, f ? strerror(errno) : why);
         rv = ERR_CONFIG;
     } else if (!t->text) {
         rv = ERR_NOMEM;

@@ -341,6 +341,9 @@ static void files_are_read(void **state)
     assert_non_null(strstr(o.messages, "/s.yaml:1:15: path.rate: "));
     assert_non_null(strstr(o.messages, "/bad:2:3: expected a rate in bit/s; allowed: 10000 to "));
     done(&o);
+    o = load(dir, "{trace: /dev/zero}"); /* which has no end */
+    assert_non_null(strstr(o.messages, "/dev/zero: is a pipe or a device; allowed: a regular f"));
+    done(&o);
     o = load(dir, "{trace: absent}");
     assert_non_null(strstr(o.messages, "absent: No such file"));
     done(&o);

@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -244,11 +245,16 @@ static void test_trace_is_loaded_once(void **state)
 static void test_bad_traces(void **state)
 {
     static const char no_name[] = "flows: [{kind: media, encoder: trace}]\nduration: 9s\n";
+    char path[80];
 
     (void)state;
+    file_path(path, "t.trace");
     write_file("s.yaml", TRACED);
     expect_refused("s.yaml:1:46: media.trace: /tmp/steps_test-");
     expect_refused("/t.trace: No such file or directory\n");
+    assert_int_equal(mkfifo(path, 0600), 0); /* nobody writes to it */
+    expect_refused("/t.trace: is a pipe or a device; allowed: a regular file\n");
+    assert_int_equal(unlink(path), 0);
     write_file("t.trace", "muxbed-trace 1\nfps 30\nrate 1000000\nfive\n");
     expect_refused("/t.trace:4:1: expected the bytes of a frame");
     write_file("t.trace", "muxbed-trace 1\nfps 25\nrate 1000000\n5000\n");
