@@ -73,6 +73,8 @@ static const struct reason reasons[] = {
      "any outside of the bottleneck's queue", "the detail names the place", false},
     {"rate-short", "the bottleneck carried less than its rate while packets waited",
      "a second with more than 2 % less, or 30 ms and a packet behind", quieter, true},
+    {"rate-unwatched", "whether the bottleneck carried its rate could not be seen",
+     "its counters could not be read for a second", "the detail", false},
     {"rate-late", "the bottleneck's rate changed late", "a step more than 10 ms after its time",
      quieter, true},
     {"rate-failed", "the bottleneck's rate did not change", "the kernel refused a step",

@@ -12,11 +12,13 @@
 #include <netlink/errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/utsname.h>
 
 #define ROOT_HANDLE 0x10000U  /* 1: */
 #define BELOW_HANDLE 0x20000U /* 2: */
 #define BELOW_PARENT 0x10001U /* 1:1, the only class of tbf */
+#define ANSWERS_MAX 64
 #define ROOM_OF_KIND 64
 #define ROOM_OF_TBF 256
 /* The kernel computes the bucket's time with a rounded factor. */
@@ -102,12 +104,27 @@ static int on_qdisc(struct nl_msg *msg, void *arg)
     return NL_OK;
 }
 
+/* After a failure libnl would take every answer to come for that to another question. What may have
+ * come of the one that failed is thrown away. */
+static void begin_anew(struct nl_sock *sk)
+{
+    uint8_t answer[64];
+
+    nl_socket_disable_seq_check(sk);
+    for (int i = 0; i < ANSWERS_MAX; i++) {
+        if (recv(nl_socket_get_fd(sk), answer, sizeof answer, MSG_DONTWAIT) <= 0) {
+            return;
+        }
+    }
+}
+
 static int run_dump(struct nl_sock *sk, struct dump *d)
 {
     struct tcmsg tc = {.tcm_family = AF_UNSPEC};
-    struct nl_cb *cb = nl_cb_alloc(NL_CB_DEFAULT);
+    struct nl_cb *own = nl_socket_get_cb(sk), *cb = nl_cb_clone(own);
     int rc;
 
+    nl_cb_put(own);
     if (!cb) {
         return -NLE_NOMEM;
     }
@@ -117,6 +134,9 @@ static int run_dump(struct nl_sock *sk, struct dump *d)
         rc = nl_recvmsgs(sk, cb);
     }
     nl_cb_put(cb);
+    if (rc < 0) {
+        begin_anew(sk);
+    }
     return rc;
 }
 
@@ -230,6 +250,9 @@ int qdisc_send(struct nl_sock *sk, const char *kind, struct nl_msg *msg, int rc,
     rc = msg ? rc : -NLE_NOMEM;
     rc = rc ? rc : nl_send_auto(sk, msg);
     nlmsg_free(msg);
+    if (rc < 0) {
+        begin_anew(sk);
+    }
     rc = rc < 0 ? rc : nl_wait_for_ack(sk);
     return rc ? refused(m, kind, rc) : 0;
 }

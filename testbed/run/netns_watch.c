@@ -19,18 +19,36 @@ void netns_watch_start(struct netns_watch *w, const struct chain *c, const char 
     }
 }
 
+/* Whether the counters of a link could be read at a time; cause: why not. A single failure only
+ * makes stretches shorter. */
+static void note_reading(struct netns_watch *w, size_t link, const struct message *cause, ns_t now)
+{
+    __typeof__(w->at[0]) *l = &w->at[link];
+
+    if (!cause) {
+        l->unread_since = 0;
+        return;
+    }
+    l->unread++;
+    l->unread_since = l->unread_since ? l->unread_since : now;
+    l->unread_max = ns_max(l->unread_max, now - l->unread_since);
+    l->cause = *cause;
+}
+
 static void look_at(struct netns_watch *w, struct chain *c, size_t link, bool stepped)
 {
     bps_t rate = (bps_t)(8 * chain_topology(c)->tbf[link].rate_bytes_per_s);
     struct rate_watch_look look = {.before = realtime_mono()};
     struct rate_watch *watch = &w->at[link].watch;
-    struct message ignored; /* what cannot be read is not judged */
+    struct message cause;
+    int rc = chain_shaper(c, link, &look.out_bytes, &look.backlog_bytes, &cause);
 
-    if (chain_shaper(c, link, &look.out_bytes, &look.backlog_bytes, &ignored)) {
+    look.after = realtime_mono();
+    note_reading(w, link, rc ? &cause : NULL, look.before);
+    if (rc) {
         rate_watch_break(watch);
         return;
     }
-    look.after = realtime_mono();
     if (stepped || rate != w->at[link].rate) {
         rate_watch_break(watch);
         w->at[link].rate = rate;
@@ -64,6 +82,11 @@ void netns_watch_judge(const struct netns_watch *w, struct manifest *m)
     for (size_t i = 0; i < w->links; i++) {
         const struct rate_watch *r = &w->at[i].watch;
 
+        if (w->at[i].unread_max >= RATE_WATCH_SPAN) {
+            snprintf(detail, sizeof detail, "%s: unread for %.1f s: %.110s", topology_link_name(i),
+                     ns_to_s(w->at[i].unread_max), w->at[i].cause.text);
+            manifest_add_invalid(m, "rate-unwatched", (int64_t)w->at[i].unread, detail);
+        }
         if (r->shorts) {
             snprintf(detail, sizeof detail,
                      "%s: %" PRIu64 " of %.0f s with packets waiting had less than %g %% of the "
@@ -81,10 +104,10 @@ void netns_watch_judge(const struct netns_watch *w, struct manifest *m)
 
 /* ---- certificate.json ---- */
 
-static json_t *seen_json(const struct rate_watch *r)
+static json_t *seen_json(const struct rate_watch *r, uint64_t unread)
 {
-    return json_pack("{s:I, s:I, s:o, s:I, s:I}", "judged_ns", (json_int_t)r->judged, "shorts",
-                     (json_int_t)r->shorts, "least_ratio",
+    return json_pack("{s:I, s:I, s:I, s:o, s:I, s:I}", "judged_ns", (json_int_t)r->judged, "unread",
+                     (json_int_t)unread, "shorts", (json_int_t)r->shorts, "least_ratio",
                      r->judged ? json_real(r->least_ratio) : json_null(), "stalls",
                      (json_int_t)r->stalls, "stall_max_ns", (json_int_t)r->stall_max);
 }
@@ -98,7 +121,8 @@ static json_t *watch_json(const struct netns_watch *w)
         rc = json_object_set_new(doc, "unjudged", json_string(w->unjudged));
     }
     for (size_t i = 0; !rc && i < w->links; i++) {
-        rc = json_object_set_new(doc, topology_link_name(i), seen_json(&w->at[i].watch));
+        rc = json_object_set_new(doc, topology_link_name(i),
+                                 seen_json(&w->at[i].watch, w->at[i].unread));
     }
     if (rc) {
         json_decref(doc);

@@ -16,6 +16,11 @@ struct netns_watch {
     struct {
         struct rate_watch watch;
         bps_t rate;
+        /* of looks that failed: how many, since when the latest in a row (0: the last one did not),
+         * and the longest such time */
+        uint64_t unread;
+        ns_t unread_since, unread_max;
+        struct message cause;
     } at[TOPOLOGY_LINKS_MAX];
     size_t steps; /* of the rates, made by the latest look */
 };
@@ -25,7 +30,8 @@ void netns_watch_start(struct netns_watch *w, const struct chain *c, const char 
 /* Looks, if it is time to; steps are the changes of rates made so far. */
 void netns_watch_apply(struct netns_watch *w, struct chain *c, size_t steps);
 void netns_watch_stop(struct netns_watch *w);
-/* Invalidates a run in which a shaper fell short ("rate-short"). */
+/* Invalidates a run in which a shaper fell short ("rate-short"), or whose counters could not be
+ * read for so long that it might have ("rate-unwatched"). */
 void netns_watch_judge(const struct netns_watch *w, struct manifest *m);
 /* Adds what was seen to certificate.json in a run's folder. Returns 0, ERR_OS (errno) or ERR_NOMEM.
  */
