@@ -20,6 +20,11 @@
 #define WITHIN_PERCENT 10
 /* When a packet came to the queue and left it is known to half of the 3 ms that one takes. */
 #define STAMPS_MS 1.5
+/* How late a packet may be for the model beside the kernel; and how many of them. */
+#define LATE_MAX NS_PER_MS
+#define OWED 16
+#define DROPS 1 /* one more or less is chance */
+#define STANDING_PACKETS 1600
 
 static struct aqm_world_trial trial;
 
@@ -87,33 +92,42 @@ static void enter(struct aqm *q, const struct aqm_world_trial *t, uint32_t i, ns
 /* With a seed, and with each packet up to a millisecond late by chance, since the kernel's are not
  * to the microsecond where we think they are. */
 static struct aqm_stats simulate(const struct aqm_world_trial *t, const struct kernel *k,
-                                 enum aqm_kind kind, uint64_t seed)
+                                 const struct aqm_config *model, uint64_t seed)
 {
-    const struct aqm_config cfg = {
-        .kind = kind, .seed = seed, .interval = kind == AQM_PIE ? pie_update() : 0};
+    struct aqm_config cfg = *model;
     ns_t origin = t->sent[0], last = 0;
     struct aqm_stats s;
     struct prng late;
     struct aqm *q;
-    size_t left = 0;
+    size_t left = 0, owed_count = 0, paid = 0;
+    ns_t owed[OWED];
 
+    cfg.seed = seed;
     prng_init(&late, seed, "late");
     assert_int_equal(aqm_new(&q, &cfg), 0);
     aqm_limit(q, AQM_WORLD_QUEUE_PACKETS * AQM_WORLD_BYTES);
     for (uint32_t i = 0; i <= t->count; i++) {
-        ns_t at = i < t->count ? t->sent[i] - origin + prng_u32(&late) % NS_PER_MS : NS_NEVER;
+        ns_t at = i < t->count ? t->sent[i] - origin + prng_u32(&late) % LATE_MAX : NS_NEVER;
 
         at = ns_max(at, last);
         for (; left < k->count && k->left[left] - origin <= at; left++) {
             last = ns_max(last, k->left[left] - origin);
-            if (aqm_head(q, last)) { /* else the kernel had dropped less than the model */
+            if (aqm_head(q, last)) {
                 free(aqm_take(q, last));
                 (void)aqm_head(q, last);
+            } else { /* the packet is late; or the kernel had dropped less than the model */
+                paid += owed_count - paid == OWED;
+                owed[owed_count++ % OWED] = last;
             }
         }
         if (i < t->count) {
             last = at;
             enter(q, t, i, at);
+            for (; paid < owed_count && owed[paid % OWED] + LATE_MAX < at; paid++) {
+            }
+            for (; paid < owed_count && aqm_head(q, at); paid++) {
+                free(aqm_take(q, at));
+            }
         }
     }
     aqm_stats(q, AQM_QUEUE, &s);
@@ -147,31 +161,56 @@ static double outside(const char *what, double of_kernel, double slack, const st
 }
 
 /* Returns how far the two are apart at most, in per cent. */
-static double compare(const struct aqm_world_trial *t, const struct kernel *k, enum aqm_kind kind)
+static double compare(const struct aqm_world_trial *t, const struct kernel *k,
+                      const struct aqm_config *model)
 {
     struct range p50 = {1e9, 0}, p95 = {1e9, 0}, dropped = {1e9, 0};
     double offs[3], worst = 0;
 
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct aqm_stats s = simulate(t, k, kind, seed);
+        struct aqm_stats s = simulate(t, k, model, seed);
 
         widen(&p50, ns_to_ms(s.sojourn_p50));
         widen(&p95, ns_to_ms(s.sojourn_p95));
         widen(&dropped, (double)s.early_drops);
     }
-    print_message("%s:\n", aqm_kind_name(kind));
+    print_message("%s, target %.1f ms, interval %.0f ms:\n", aqm_kind_name(model->kind),
+                  ns_to_ms(aqm_target(model)), ns_to_ms(aqm_interval(model)));
     offs[0] = outside("wait p50 ms", ns_to_ms(hist_quantile(&k->waits, 500000)), STAMPS_MS, &p50);
     offs[1] = outside("wait p95 ms", ns_to_ms(hist_quantile(&k->waits, 950000)), STAMPS_MS, &p95);
-    offs[2] = outside("drops", (double)k->drops, 0, &dropped);
+    offs[2] = outside("drops", (double)k->drops, DROPS, &dropped);
     for (int i = 0; i < 3; i++) {
         worst = offs[i] > worst ? offs[i] : worst;
     }
     return worst;
 }
 
-static void against_the_kernel(enum aqm_kind kind)
+/* A model that differs from what the kernel was told, as often as said in its target or interval.
+ */
+struct other {
+    double targets, intervals;
+};
+
+static struct aqm_config model_of(enum aqm_kind kind, struct other o)
 {
-    const struct aqm_config cfg = {.kind = kind};
+    struct aqm_config c = {.kind = kind, .interval = kind == AQM_PIE ? pie_update() : 0};
+
+    c.target = (ns_t)(o.targets * (double)aqm_target(&c));
+    c.interval = (ns_t)(o.intervals * (double)aqm_interval(&c));
+    return c;
+}
+
+struct load {
+    void (*offer)(struct aqm_world *w, struct aqm_world_trial *t, uint32_t count);
+    uint32_t packets;
+    struct other others[2]; /* that would show under it */
+    size_t count;
+};
+
+/* The model is like the kernel; and of one that is not it would be seen. */
+static void against_the_kernel(enum aqm_kind kind, const struct load *l)
+{
+    const struct aqm_config cfg = {.kind = kind}, model = model_of(kind, (struct other){1, 1});
     double best = 1000;
 
     for (int i = 0; i < ATTEMPTS && best > WITHIN_PERCENT; i++) {
@@ -179,33 +218,60 @@ static void against_the_kernel(enum aqm_kind kind)
         double worst;
 
         aqm_world_open(&w, &cfg, AQM_WORLD_RATE);
-        aqm_world_overload(&w, &trial, AQM_WORLD_PACKETS_MAX);
+        l->offer(&w, &trial, l->packets);
         reduce(&trial, &kernel);
         kernel.drops = aqm_world_counters(&w).drops;
-        assert_int_equal(trial.arrived + kernel.drops, AQM_WORLD_PACKETS_MAX);
-        worst = compare(&trial, &kernel, kind);
+        assert_int_equal(trial.arrived + kernel.drops, l->packets);
+        worst = compare(&trial, &kernel, &model);
         best = worst < best ? worst : best;
         aqm_world_close(&w);
     }
     assert_true(best <= WITHIN_PERCENT);
+    for (size_t i = 0; i < l->count; i++) {
+        struct aqm_config other = model_of(kind, l->others[i]);
+
+        assert_true(compare(&trial, &kernel, &other) > WITHIN_PERCENT);
+    }
+}
+
+/* Far above the rate the wait is the interval's doing, whatever the target. A queue that stands at
+ * one and a half times the target is not. */
+static void codel_like(enum aqm_kind kind)
+{
+    static const struct load overload = {.offer = aqm_world_overload,
+                                         .packets = AQM_WORLD_PACKETS_MAX,
+                                         .others = {{1, 2}, {1, 0.5}},
+                                         .count = 2},
+                             standing = {.offer = aqm_world_stand,
+                                         .packets = STANDING_PACKETS,
+                                         .others = {{2, 1}},
+                                         .count = 1};
+
+    against_the_kernel(kind, &overload);
+    against_the_kernel(kind, &standing);
 }
 
 static void test_codel(void **state)
 {
     (void)state;
-    against_the_kernel(AQM_CODEL);
+    codel_like(AQM_CODEL);
 }
 
 static void test_fq_codel(void **state)
 {
     (void)state;
-    against_the_kernel(AQM_FQ_CODEL);
+    codel_like(AQM_FQ_CODEL);
 }
 
 static void test_pie(void **state)
 {
+    static const struct load overload = {.offer = aqm_world_overload,
+                                         .packets = AQM_WORLD_PACKETS_MAX,
+                                         .others = {{2, 1}},
+                                         .count = 1};
+
     (void)state;
-    against_the_kernel(AQM_PIE);
+    against_the_kernel(AQM_PIE, &overload);
 }
 
 int main(void)

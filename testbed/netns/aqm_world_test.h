@@ -29,6 +29,9 @@
 #define AQM_WORLD_BURST_BYTES (8 * AQM_WORLD_BYTES)
 #define AQM_WORLD_PACKETS_MAX 2400
 #define AQM_WORLD_LOAD 1.2
+#define AQM_WORLD_STANDING 5
+#define AQM_WORLD_REFILL NS_PER_S
+#define AQM_WORLD_DRAIN_MS 60
 #define AQM_WORLD_PIE_IDLE_MS                                                                      \
     600 /* the kernel's pie does not look at its queue for half a second */
 
@@ -212,6 +215,38 @@ static void aqm_world_overload(struct aqm_world *w, struct aqm_world_trial *t, u
             aqm_world_drain(w, t);
         }
     }
+}
+
+/* So many packets of the first flow, of which so few are under way that they wait for little more
+ * than the target of CoDel: one goes for each that comes, and what was dropped is made up for all
+ * AQM_WORLD_REFILL. The shaper's own pace is the sender's, however rough the clock. */
+static inline void aqm_world_stand(struct aqm_world *w, struct aqm_world_trial *t, uint32_t count)
+{
+    ns_t refill = aqm_world_wall();
+    uint64_t under_way = 0, before;
+    uint32_t next = 0;
+
+    memset(t, 0, sizeof *t);
+    t->count = count;
+    while (next < count) {
+        struct pollfd f = {.fd = w->to.fd, .events = POLLIN};
+
+        if (aqm_world_wall() >= refill) {
+            under_way = 0;
+            refill = aqm_world_wall() + AQM_WORLD_REFILL;
+            (void)poll(NULL, 0, AQM_WORLD_DRAIN_MS);
+            aqm_world_drain(w, t);
+        }
+        for (; under_way < AQM_WORLD_STANDING && next < count; under_way++) {
+            aqm_world_send(w, t, next++);
+        }
+        (void)poll(&f, 1, 20);
+        before = t->arrived;
+        aqm_world_drain(w, t);
+        under_way -= t->arrived - before < under_way ? t->arrived - before : under_way;
+    }
+    (void)poll(NULL, 0, 400);
+    aqm_world_drain(w, t);
 }
 
 #endif
