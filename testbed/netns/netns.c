@@ -103,8 +103,10 @@ static int become_root(struct message *m)
     snprintf(uids, sizeof uids, "0 %u 1", uid);
     snprintf(gids, sizeof gids, "0 %u 1", gid);
     if (unshare(CLONE_NEWUSER)) {
+        /* "No space left on device" is what the limit of their number is called. */
         return message_set(m, ERR_OS, "needs root (CAP_SYS_ADMIN); a user namespace: %s",
-                           strerror(errno));
+                           errno == ENOSPC ? "no more are allowed (sysctl user.max_user_namespaces)"
+                                           : strerror(errno));
     }
     /* A group map of one's own needs setgroups given up first (user_namespaces(7)); kernels
      * without that file do not ask for it. */

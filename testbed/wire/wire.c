@@ -86,7 +86,9 @@ static int open_side(struct side *s, const char *name, struct message *m)
     /* No protocol yet: nothing is received before the socket is bound to its interface. */
     s->fd = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (s->fd < 0) {
-        return failed(m, errno == EPERM ? "packet socket (needs CAP_NET_RAW)" : "packet socket");
+        return failed(m, errno == EPERM          ? "packet socket (needs CAP_NET_RAW)"
+                         : errno == EAFNOSUPPORT ? "the kernel has no packet sockets (AF_PACKET)"
+                                                 : "packet socket");
     }
     enlarge(s->fd, SO_RCVBUFFORCE, SO_RCVBUF);
     enlarge(s->fd, SO_SNDBUFFORCE, SO_SNDBUF);
