@@ -93,6 +93,6 @@ void scenario_check_play(const struct scenario *s, bool flows, scenario_check_re
     if (s->preset != AGENT_PRESET_RENO && s->preset != AGENT_PRESET_CUBIC &&
         s->preset != AGENT_PRESET_BBR)
         report(ctx, "preset", "stack",
-               "preset is one for calls; allowed with stacks play-quic and play-http, where it is "
-               "the server's congestion control: reno, cubic, bbr");
+               "preset is one for calls, or not given; allowed with stacks play-quic and "
+               "play-http, where it is the server's congestion control: reno, cubic, bbr");
 }

@@ -115,7 +115,8 @@ static void test_prints_what_it_reads(void **state)
 static const struct {
     const char *text, *message;
 } bad[] = {
-    {"stack: play-quic\n", "preset is one for calls; allowed with stacks play-quic and play-http"},
+    {"stack: play-quic\n",
+     "preset is one for calls, or not given; allowed with stacks play-quic and play-http, wh"},
     {MUSIC "flows: [{kind: media}]\n", "have their players' tracks alone; allowed: no flows"},
     {MUSIC "steps: [{at: 5s, share: 0.5}]\n", "music players have nothing that could change"},
     {MUSIC "play: {track-min: 61s, track-max: 60s}\n", "f:3:19: play.track-min is above play.tra"},
