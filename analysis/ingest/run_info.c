@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SCHEMA 1                  /* of manifests (results/FORMAT.md) */
 #define TIME_LAST (INT64_MAX / 2) /* ns; the year 2116 by the wall clock */
 #define FOLDER_CHARACTERS "abcdefghijklmnopqrstuvwxyz0123456789-"
 
@@ -155,6 +156,18 @@ static int unpack(struct run_info *r, const char *name, struct fault *f)
     return 0;
 }
 
+/* What a later muxbed has written may mean something else under the same names. */
+static int check_schema(const struct run_info *r, const char *name, struct fault *f)
+{
+    const json_t *schema = json_object_get(r->root, "schema");
+
+    if (!schema || json_integer_value(schema) == SCHEMA) {
+        return 0;
+    }
+    return fault_set(f, ERR_MALFORMED, "%s: schema: of another version of muxbed; allowed: %d",
+                     name, SCHEMA);
+}
+
 int run_info_parse(struct run_info *r, const char *name, const uint8_t *data, size_t len,
                    struct fault *f)
 {
@@ -166,7 +179,8 @@ int run_info_parse(struct run_info *r, const char *name, const uint8_t *data, si
     if (!r->root) {
         return fault_set(f, ERR_MALFORMED, "%s:%d:%d: %s", name, e.line, e.column, e.text);
     }
-    rc = unpack(r, name, f);
+    rc = check_schema(r, name, f);
+    rc = rc ? rc : unpack(r, name, f);
     if (rc) {
         run_info_fini(r);
     }

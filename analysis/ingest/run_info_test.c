@@ -89,6 +89,8 @@ static void test_refusals(void **state)
     (void)state;
     refused("", "1:0");
     refused("[]", "Expected object");
+    refused("{\"schema\":2}", "schema: of another version of muxbed; allowed: 1");
+    refused("{\"schema\":\"1\"}", "schema: of another version of muxbed; allowed: 1");
     refused("{\"name\":\"a\",\"plan\":\"p\",\"stack\":\"quic\",\"link\":\"sim\"}", "path");
     refused("{\"name\":\"a\",\"plan\":\"p\",\"stack\":\"quic\",\"link\":\"sim\",\"path\":"
             "{\"rate_bps\":1,\"delay_ns\":0},\"hosts\":{\"sender\":\"nobody\",\"receiver\":"

@@ -476,6 +476,17 @@ const char *plan_results_stack(const struct plan_results *p, size_t cell)
     return text_of(p->cells[cell].params, "stack", "unknown");
 }
 
+/* The runs of a plan say the same, but a damaged one may say nothing. */
+static const char *text_of_runs(const struct plan_results *p, const char *key, const char *none)
+{
+    const char *text = NULL;
+
+    for (size_t i = 0; i < p->run_count && !text; i++) {
+        text = text_of(p->runs[i].doc, key, NULL);
+    }
+    return text ? text : none;
+}
+
 int plan_results_load(struct plan_results *p, const char *dir, bool again, struct fault *f)
 {
     int rc;
@@ -510,9 +521,9 @@ int plan_results_load(struct plan_results *p, const char *dir, bool again, struc
         plan_results_fini(p);
         return rc;
     }
-    p->name = text_of(p->runs[0].doc, "plan", "unnamed");
-    p->link = text_of(p->runs[0].doc, "link", "unknown");
-    p->link_why = text_of(p->runs[0].doc, "link_why", "");
+    p->name = text_of_runs(p, "plan", "unnamed");
+    p->link = text_of_runs(p, "link", "unknown");
+    p->link_why = text_of_runs(p, "link_why", "");
     return 0;
 }
 

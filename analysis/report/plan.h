@@ -37,7 +37,7 @@ struct plan_result_pair {
 
 struct plan_results {
     char *dir;
-    const char *name, *link, *link_why; /* borrowed from the first run; never NULL */
+    const char *name, *link, *link_why; /* borrowed from the first run that says it; never NULL */
     struct plan_result_run *runs;       /* in the order of the plan (run_list.h) */
     size_t run_count, invalid, accepted;
     size_t planned;     /* runs by the index, complete or not; 0 without one */

@@ -309,6 +309,23 @@ static void test_unreducible_run_is_named(void **state)
     report_folder_contains(x->output, "sender.pcap: after packet 0");
 }
 
+/* What the plan is called, and its link, is known from any run of it. */
+static void test_first_run_says_nothing(void **state)
+{
+    struct report_folder *x = *state;
+    struct fault f;
+    char path[2 * RUN_FOLDER_PATH_BYTES];
+
+    hand_run_write(x->dir, "a-1", "{\"stack\":\"quic\"}", "[]");
+    hand_run_write(x->dir, "b-1", "{\"stack\":\"webrtc\"}", "[]");
+    snprintf(path, sizeof path, "%s/a-1/manifest.json", x->dir);
+    assert_int_equal(truncate(path, 0), 0);
+    assert_int_equal(report_folder_make(x, false, NULL, &f), 1);
+    report_folder_contains(x->output, "invalid: a-1: not-reduced");
+    assert_null(strstr(x->output, "unnamed"));
+    assert_null(strstr(x->output, "link unknown"));
+}
+
 /* The reason quotes the folder's path, which need not be UTF-8; JSON is. */
 static void test_a_folder_in_another_encoding(void **state)
 {
@@ -479,6 +496,7 @@ int main(void)
         REPORT_FOLDER_TEST(test_a_grid_of_paths),
         REPORT_FOLDER_TEST(test_a_link_that_changes),
         REPORT_FOLDER_TEST(test_unreducible_run_is_named),
+        REPORT_FOLDER_TEST(test_first_run_says_nothing),
         REPORT_FOLDER_TEST(test_a_folder_in_another_encoding),
         REPORT_FOLDER_TEST(test_setup_of_an_impaired_path),
         REPORT_FOLDER_TEST(test_setup_and_command),
