@@ -209,6 +209,8 @@ static int wait_and_handle(struct loop *l, bool blocked)
         /* What is due already cannot go out while the buffer is full: wait for room. */
         rc = arm(l, due ? NS_NEVER : deadline);
         n = rc ? 0 : epoll_wait(l->epoll_fd, events, 3, -1);
+        /* Asleep it was not kept from work, whatever a datagram now makes due since long ago. */
+        l->looked = ns_min(run_time(l), l->armed);
     }
     if (n < 0 && errno != EINTR) {
         return ERR_OS;

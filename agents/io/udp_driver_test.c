@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #define TICK NS_PER_MS
+#define SLEEP_US 400000
 #define SPRINT_MAX 5000 /* ns */
 #define PATIENCE_S 60
 
@@ -192,6 +193,96 @@ static int signal_fd(int number)
     return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
 }
 
+/* Has nothing to do until a datagram comes, and then what has been due since run time 0. */
+struct sleeper {
+    struct agent agent;
+    bool woken, done;
+};
+
+static int sleeper_recv(struct agent *a, const struct dgram *d, ns_t now)
+{
+    (void)d, (void)now;
+    ((struct sleeper *)a)->woken = true;
+    return 0;
+}
+
+static int sleeper_poll(struct agent *a, struct dgram *out, ns_t now)
+{
+    (void)a, (void)out, (void)now;
+    return 0;
+}
+
+static ns_t sleeper_deadline(const struct agent *a)
+{
+    return ((const struct sleeper *)a)->woken ? 0 : 3600 * NS_PER_S;
+}
+
+static int sleeper_expire(struct agent *a, ns_t now)
+{
+    (void)now;
+    ((struct sleeper *)a)->done = true;
+    return 0;
+}
+
+static void sleeper_stop(struct agent *a, ns_t now)
+{
+    (void)now;
+    ((struct sleeper *)a)->done = true;
+}
+
+static bool sleeper_done(const struct agent *a)
+{
+    return ((const struct sleeper *)a)->done;
+}
+
+struct waker {
+    struct udp_sock *sock;
+    struct dgram datagram;
+};
+
+static void *wake_later(void *arg)
+{
+    struct waker *w = arg;
+
+    usleep(SLEEP_US);
+    return udp_sock_send(w->sock, &w->datagram, 1) == 1 ? w : NULL;
+}
+
+/* Waiting for the network is no standing still, even where what comes makes late what waited for
+ * it: a handshake over a long path once made runs invalid. */
+static void test_waiting_is_not_standing_still(void **state)
+{
+    static const struct agent_ops ops = {.recv = sleeper_recv,
+                                         .poll = sleeper_poll,
+                                         .deadline = sleeper_deadline,
+                                         .expire = sleeper_expire,
+                                         .stop = sleeper_stop,
+                                         .done = sleeper_done};
+    struct sleeper sleeper = {.agent.ops = &ops};
+    struct udp_driver driver = {.agent = &sleeper.agent, .start = clock_mono(), .stop_fd = -1};
+    uint8_t byte = 1;
+    struct waker waker;
+    struct addr any;
+    pthread_t thread;
+    void *sent;
+
+    (void)state;
+    assert_int_equal(addr_parse(&any, "127.0.0.1:0"), 0);
+    assert_int_equal(udp_sock_open(&driver.sock, &any), 0);
+    assert_int_equal(udp_sock_open(&waker.sock, &any), 0);
+    waker.datagram = (struct dgram){.data = &byte,
+                                    .len = 1,
+                                    .from = *udp_sock_local(waker.sock),
+                                    .to = *udp_sock_local(driver.sock)};
+    assert_int_equal(pthread_create(&thread, NULL, wake_later, &waker), 0);
+    assert_int_equal(udp_driver_run(&driver), 0);
+    assert_int_equal(pthread_join(thread, &sent), 0);
+    assert_ptr_equal(sent, &waker);
+    assert_true(driver.late.max < SLEEP_US * NS_PER_US);
+    udp_sock_close(waker.sock);
+    udp_sock_close(driver.sock);
+}
+
 /* Whoever is kept from its work stands still, also where it had not gone to sleep. */
 static void test_deadlines_that_pass_at_work(void **state)
 {
@@ -319,6 +410,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_two_agents_talk),
         cmocka_unit_test(test_deadlines_that_pass_at_work),
+        cmocka_unit_test(test_waiting_is_not_standing_still),
         cmocka_unit_test(test_a_signal_stops_the_agent),
         cmocka_unit_test(test_a_second_signal_gives_up),
         cmocka_unit_test(test_deadlines_at_any_moment_of_the_loop),
