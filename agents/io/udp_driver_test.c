@@ -175,7 +175,7 @@ static void test_two_agents_talk(void **state)
         assert_int_equal(h->ticker.received, LIMIT);
         assert_int_equal(h->ticker.out_of_order, 0);
         assert_int_equal(h->driver.send_errors, 0);
-        assert_in_range(h->driver.late.count, 1, LIMIT);
+        assert_true(h->driver.late.count <= LIMIT); /* on a busy host all may be due already */
         udp_driver_record(&h->driver, &sink);
         assert_int_equal(late_max, h->driver.late.max);
         udp_sock_close(h->driver.sock);
