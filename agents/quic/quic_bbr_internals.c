@@ -10,6 +10,8 @@
 #include <ngtcp2_conn.h>
 #include <ngtcp2_pq.h>
 
+#define STARTUP_GAIN_PERCENT 277
+
 static struct quic_hooks *hooks(void)
 {
     const struct quic_current *c = quic_current();
@@ -18,19 +20,42 @@ static struct quic_hooks *hooks(void)
 }
 
 /* Section 5.4.1: a restart from idle is one with nothing in flight before the packet; the library
- * looks when the packet has been added already, and so would never see one. */
+ * looks when the packet has been added already, and so would never see one. What was acknowledged
+ * is counted from there on as well as the time: with the bytes of the time before the pause, each
+ * request would seem to be acknowledged in one piece, and let the window grow by a request. */
 static void on_sent(ngtcp2_cc *cc, ngtcp2_conn_stat *cstat, const ngtcp2_cc_pkt *pkt)
 {
     const struct quic_hooks *h = hooks();
+    ngtcp2_cc_bbr *bbr = ngtcp2_struct_of(cc, ngtcp2_cc_bbr, cc);
     uint64_t in_flight = cstat->bytes_in_flight;
 
     if (in_flight == pkt->pktlen) {
         cstat->bytes_in_flight = 0;
+        if (bbr->rst->app_limited) {
+            bbr->extra_acked_delivered = 0;
+        }
     }
     if (h) {
         ((ngtcp2_cc_on_pkt_sent)h->watched_sent)(cc, cstat, pkt);
     }
     cstat->bytes_in_flight = in_flight;
+}
+
+/* Section 5.6.2: a window per round trip times the gain is the first rate; Startup only ever raises
+ * it. The library sets it before there is a round trip, as if that were 1 ms, and leaves it so:
+ * hundreds of Mbit/s, and a window goes out at once as long as Startup lasts. Linux sets it again
+ * when the first round trip is known. */
+static void first_pace(const ngtcp2_cc_bbr *bbr, ngtcp2_conn_stat *cstat, struct quic_hooks *h)
+{
+    if (h->rtt_known || cstat->first_rtt_sample_ts == UINT64_MAX) {
+        return;
+    }
+    h->rtt_known = true;
+    if (bbr->state == NGTCP2_BBR_STATE_STARTUP && bbr->initial_cwnd) {
+        uint64_t ns_per_byte = cstat->smoothed_rtt * 100 / STARTUP_GAIN_PERCENT / bbr->initial_cwnd;
+
+        cstat->pacing_interval = ns_per_byte ? ns_per_byte : 1;
+    }
 }
 
 /* Section 5.3.3.7: the filter of the largest bandwidth moves on once per cycle, at the end of its
@@ -39,11 +64,12 @@ static void on_sent(ngtcp2_cc *cc, ngtcp2_conn_stat *cstat, const ngtcp2_cc_pkt 
 static void on_ack(ngtcp2_cc *cc, ngtcp2_conn_stat *cstat, const ngtcp2_cc_ack *ack,
                    ngtcp2_tstamp ts)
 {
-    const struct quic_hooks *h = hooks();
+    struct quic_hooks *h = hooks();
     ngtcp2_cc_bbr *bbr = ngtcp2_struct_of(cc, ngtcp2_cc_bbr, cc);
     uint64_t cycle = bbr->cycle_count;
 
     if (h) {
+        first_pace(bbr, cstat, h);
         ((ngtcp2_cc_on_ack_recv)h->own_ack)(cc, cstat, ack, ts);
     }
     if (bbr->cycle_count != cycle && bbr->ack_phase == NGTCP2_BBR_ACK_PHASE_ACKS_PROBE_STOPPING) {

@@ -37,6 +37,7 @@ struct quic_hooks {
     void (*own_sent)(void), (*own_acked)(void), (*own_lost)(void), (*own_rtt)(void);
     /* set by quic_internals_mend_bbr */
     void (*watched_sent)(void), (*own_ack)(void);
+    bool rtt_known; /* the first pacing rate follows from a round trip */
 };
 
 /* Both of these make retransmissions follow the rank and, within a rank, the age of the stream, and
@@ -49,9 +50,10 @@ void quic_internals_take_over(ngtcp2_conn *conn);
  * current connection's. */
 void quic_internals_observe(ngtcp2_conn *conn, struct quic_hooks *h);
 /* After quic_internals_observe, for a connection under ngtcp2's BBR whose sender pauses between
- * what it has to send: has it do two things that its algorithm wants and the library does not come
- * to, to notice a restart from idle, and to keep the bandwidth of a probe until the next one
- * (quic_bbr_internals.c). A third is for the sender: quic_internals_app_limited. */
+ * what it has to send: has it do three things that its algorithm wants and the library does not
+ * come to, to notice a restart from idle (and count acknowledged bytes from there), to keep the
+ * bandwidth of a probe until the next one, and to take its first pacing rate from a round trip
+ * (quic_bbr_internals.c). A fourth is for the sender: quic_internals_app_limited. */
 void quic_internals_mend_bbr(ngtcp2_conn *conn, struct quic_hooks *h);
 
 /* What ngtcp2's own congestion control allows at present. */

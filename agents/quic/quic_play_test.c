@@ -126,6 +126,41 @@ static void pauses_do_not_slow_bbr(void **state)
     assert_true(slowest < 1000 * NS_PER_MS);
 }
 
+/* How much of what the sender sends is lost on a path that loses nothing but what its queue cannot
+ * hold, in thousandths. */
+static int64_t lost_permille(int64_t players, int64_t count, ns_t track, ns_t queue)
+{
+    struct agent_config c = config(AGENT_PRESET_BBR, players, count);
+    int64_t lost = 0, sent = 0;
+
+    c.play.bit_rate = PLAY_BIT_RATE_320K;
+    c.play.track_min = c.play.track_max = track;
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        begin(&c, seed);
+        net.queue = queue;
+        run();
+        lost += net.seen[SENDER].rows[RECORD_PACKET_LOST];
+        sent += net.seen[SENDER].rows[RECORD_PACKET_SENT];
+    }
+    assert_true(sent > 0);
+    print_message("%lld of %lld packets lost\n", (long long)lost, (long long)sent);
+    return lost * 1000 / sent;
+}
+
+/* A window that grew by a request with each pause would flood the queue as soon as two meet. */
+static void pauses_do_not_open_bbrs_window(void **state)
+{
+    (void)state;
+    assert_true(lost_permille(4, 1, 300 * S, 300 * NS_PER_MS) < 12);
+}
+
+/* A track of a request's length: all is sent in Startup. */
+static void bbr_starts_at_a_pace(void **state)
+{
+    (void)state;
+    assert_true(lost_permille(1, 1, 20 * S, 50 * NS_PER_MS) < 80);
+}
+
 static void equal_seeds_give_equal_datagrams(void **state)
 {
     struct agent_config c = config(AGENT_PRESET_BBR, 2, 2);
@@ -335,6 +370,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_controller_brings_every_byte),
         cmocka_unit_test(pauses_do_not_slow_bbr),
+        cmocka_unit_test(pauses_do_not_open_bbrs_window),
+        cmocka_unit_test(bbr_starts_at_a_pace),
         cmocka_unit_test(equal_seeds_give_equal_datagrams),
         cmocka_unit_test(a_track_may_have_its_own_connection),
         cmocka_unit_test(a_skip_stops_the_server),
