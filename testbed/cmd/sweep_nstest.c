@@ -5,14 +5,15 @@
 #include "testbed/cmd/cmd_test_help.h"
 #include "testbed/cmd/plan_index.h"
 #include "testbed/cmd/run_state.h"
-#include "testbed/run/run.h"
-#include "testbed/run/run_process_test.h"
 
 #include <jansson.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <cmocka.h>
+
+#include "testbed/run/run_fixture_test.h"
+#include "testbed/run/run_residue_test.h"
 
 #define KILLS_DEFAULT 4
 #define RESIDUE_LIMIT NS_PER_S
@@ -37,19 +38,10 @@ static const char *const victim_names[VICTIMS] = {"muxbed", "agent", "wire", "ca
 static const char *const victim_logs[VICTIMS] = {NULL, "/log/sender.log", "/log/wire.log",
                                                  "/log/capture.log"};
 
-static struct run_process_fixture fixture;
-
 static int set_up(void **state)
 {
     run_process_set_up(&fixture, scenario);
     *state = &fixture;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    run_process_remove_dir(fixture.dir);
     return 0;
 }
 
@@ -76,7 +68,7 @@ static pid_t find(const char *log)
 {
     struct search s = {.log = log};
 
-    run_process_each(see, &s);
+    run_residue_each(see, &s);
     return s.found;
 }
 
@@ -105,7 +97,7 @@ static ns_t wait_clean(void)
 
     do {
         processes = 0;
-        run_process_each(count_ours, &processes);
+        run_residue_each(count_ours, &processes);
         if (processes == 0)
             return run_process_now() - start;
         poll(NULL, 0, 10);
@@ -264,5 +256,5 @@ int main(void)
         cmocka_unit_test(test_kills),
     };
 
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, remove_fixture);
 }

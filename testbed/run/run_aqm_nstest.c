@@ -3,15 +3,14 @@
  * shaper, the discipline works, its figures and the steps of the rate are told, and a queue that
  * somebody puts where none was makes the run invalid. How busy the host is does not matter: what it
  * adds to the reasons is its own. */
-#include "testbed/run/run_process_test.h"
-
-#include "testbed/run/meddle_test.h"
-#include "testbed/run/run.h"
+#include "testbed/run/meddle_qdisc_test.h"
 
 #include <jansson.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <cmocka.h>
+
+#include "testbed/run/run_fixture_test.h"
 
 #define RUN_NAME "all-1"
 #define RUNNING_TIMEOUT (30 * NS_PER_S)
@@ -29,18 +28,7 @@ static const char scenario[] = "name: disciplined\n"
                                "  - {kind: data, size: endless}\n"
                                "duration: 5s\n";
 
-static struct run_process_fixture fixture;
 static char out[300], dir[330];
-
-static void need_root_and_namespaces(void)
-{
-    char why[200];
-
-    if (geteuid() != 0 || run_netns_probe(RUN_LINK_WIRE, why, sizeof why)) {
-        print_message("no namespaces that one may enter here\n");
-        skip();
-    }
-}
 
 static pid_t begin(void)
 {

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Commands in the agents' place, through the whole program: what they are given, how runs end, and
  * that whatever they start ends with them. */
-#include "testbed/run/run.h"
-#include "testbed/run/run_process_test.h"
-
 #include "agents/base/message.h"
 
 #include <setjmp.h>
@@ -12,33 +9,10 @@
 
 #include <cmocka.h>
 
+#include "testbed/run/run_fixture_test.h"
+#include "testbed/run/run_residue_test.h"
+
 #define CLEAN_WITHIN NS_PER_S
-
-static struct run_process_fixture fixture;
-
-static void need_namespaces(void)
-{
-    char message[MESSAGE_MAX];
-
-    if (run_netns_probe(RUN_LINK_WIRE, message, sizeof message)) {
-        print_message("%s\n", message);
-        skip();
-    }
-}
-
-static int set_up(void **state)
-{
-    (void)state;
-    run_process_set_up(&fixture, "");
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    run_process_remove_dir(fixture.dir);
-    return 0;
-}
 
 static pid_t start_scenario(const char *exec, const char *rest)
 {
@@ -60,33 +34,6 @@ static int run_scenario(const char *exec, const char *rest)
     return run_process_wait(start_scenario(exec, rest));
 }
 
-/* A file of the fixture's folder; the text is good until the next call. */
-static const char *slurp(const char *name)
-{
-    static char text[65536];
-    char path[600];
-    size_t n;
-    FILE *f;
-
-    snprintf(path, sizeof path, "%s/%s", fixture.dir, name);
-    f = fopen(path, "re");
-    if (!f) {
-        return "";
-    }
-    n = fread(text, 1, sizeof text - 1, f);
-    text[n] = '\0';
-    fclose(f);
-    return text;
-}
-
-static void expect_in(const char *name, const char *wanted)
-{
-    if (!strstr(slurp(name), wanted)) {
-        run_process_show(fixture.log);
-        fail_msg("%s/%s has no \"%s\": %s", fixture.dir, name, wanted, slurp(name));
-    }
-}
-
 static void expect_status(int status, int wanted)
 {
     if (status != wanted) {
@@ -106,17 +53,17 @@ static void test_what_commands_are_given(void **state)
                                "  option: hello\n",
                                "seed: 7\n"),
                   0);
-    expect_in("out/all-1/env", "MUXBED_ROLE=receiver\n");
-    expect_in("out/all-1/env", "MUXBED_LOCAL=10.77.3.2\n");
-    expect_in("out/all-1/env", "MUXBED_REMOTE=10.77.1.1\n");
-    expect_in("out/all-1/env", "MUXBED_RATE_BPS=5000000\n");
-    expect_in("out/all-1/env", "MUXBED_DELAY_MS=5\n");
-    expect_in("out/all-1/env", "MUXBED_SEED=7\n");
-    expect_in("out/all-1/env", "MUXBED_OPTION=hello\n");
-    expect_in("out/all-1/log/sender.out", "said\n");
-    expect_in("out/all-1/metrics.json", "\"valid\": true");
-    expect_in("out/all-1/traffic.csv", "forward,udp,10.77.1.1:");
-    expect_in("out/all-1/scenario.yaml", "option: \"hello\"");
+    fixture_expect("out/all-1/env", "MUXBED_ROLE=receiver\n");
+    fixture_expect("out/all-1/env", "MUXBED_LOCAL=10.77.3.2\n");
+    fixture_expect("out/all-1/env", "MUXBED_REMOTE=10.77.1.1\n");
+    fixture_expect("out/all-1/env", "MUXBED_RATE_BPS=5000000\n");
+    fixture_expect("out/all-1/env", "MUXBED_DELAY_MS=5\n");
+    fixture_expect("out/all-1/env", "MUXBED_SEED=7\n");
+    fixture_expect("out/all-1/env", "MUXBED_OPTION=hello\n");
+    fixture_expect("out/all-1/log/sender.out", "said\n");
+    fixture_expect("out/all-1/metrics.json", "\"valid\": true");
+    fixture_expect("out/all-1/traffic.csv", "forward,udp,10.77.1.1:");
+    fixture_expect("out/all-1/scenario.yaml", "option: \"hello\"");
 }
 
 static void test_a_port_is_awaited(void **state)
@@ -133,7 +80,7 @@ static void test_a_port_is_awaited(void **state)
                      "/dev/tcp/$MUXBED_REMOTE/$MUXBED_PORT'\n",
                      ""),
         0);
-    expect_in("out/all-1/log/receiver.out", "4.");
+    fixture_expect("out/all-1/log/receiver.out", "4.");
 }
 
 static void test_the_sender_may_serve(void **state)
@@ -146,7 +93,7 @@ static void test_the_sender_may_serve(void **state)
                                "  receiver: bash -c 'echo x > /dev/udp/$MUXBED_REMOTE/7'\n",
                                ""),
                   0);
-    expect_in("out/all-1/metrics.json", "\"valid\": true");
+    fixture_expect("out/all-1/metrics.json", "\"valid\": true");
 }
 
 static void test_failures_have_names(void **state)
@@ -173,28 +120,11 @@ static void test_failures_have_names(void **state)
         char out[600];
 
         assert_int_not_equal(run_scenario(cases[i].exec, cases[i].rest), 0);
-        expect_in("log", cases[i].wanted);
+        fixture_expect("log", cases[i].wanted);
         snprintf(out, sizeof out, "%s/out", fixture.dir);
         run_process_remove_dir(out);
         remove(fixture.log);
     }
-}
-
-/* Waits until no process of ours is there any more; whether it came to that in time. */
-static bool wait_clean(const struct run_process_residue *before, const struct run_process_set *seen)
-{
-    ns_t until = run_process_now() + CLEAN_WITHIN;
-    struct run_process_residue now;
-
-    do {
-        run_process_residue(&now, seen);
-        if (now.processes <= before->processes && now.namespaces == 0 &&
-            now.interfaces <= before->interfaces && now.mounts <= before->mounts) {
-            return true;
-        }
-        run_process_sleep_until(run_process_now() + 10 * NS_PER_MS);
-    } while (run_process_now() < until);
-    return false;
 }
 
 /* Both commands leave processes in the background, one of which ignores SIGTERM. */
@@ -205,34 +135,34 @@ static const char leaving[] =
 
 static void test_duration_ends_all(void **state)
 {
-    static struct run_process_set seen;
-    struct run_process_residue before;
+    static struct run_residue_set seen;
+    struct run_residue before;
 
     (void)state;
     need_namespaces();
-    run_process_residue(&before, &seen);
+    run_residue_count(&before, &seen);
     (void)run_scenario(leaving, "duration: 1s\n");
-    assert_true(wait_clean(&before, &seen));
-    assert_non_null(strstr(slurp("out/all-1/manifest.json"), "\"duration_ns\""));
-    assert_null(strstr(slurp("out/all-1/manifest.json"), "exec-unfinished"));
+    assert_true(run_residue_wait(&before, &seen, CLEAN_WITHIN) < NS_NEVER);
+    assert_non_null(strstr(fixture_read("out/all-1/manifest.json"), "\"duration_ns\""));
+    assert_null(strstr(fixture_read("out/all-1/manifest.json"), "exec-unfinished"));
 }
 
 static void test_sigkill_ends_all(void **state)
 {
-    static struct run_process_set seen;
-    struct run_process_residue before;
+    static struct run_residue_set seen;
+    struct run_residue before;
 
     (void)state;
     need_namespaces();
-    run_process_residue(&before, &seen);
+    run_residue_count(&before, &seen);
     for (int i = 0; i < 4; i++) {
         pid_t pid = start_scenario(leaving, "duration: 20s\n");
 
         run_process_sleep_until(run_process_now() + (300 + i * 300) * NS_PER_MS);
-        run_process_namespaces(&seen);
+        run_residue_namespaces(&seen);
         kill(pid, SIGKILL);
         run_process_wait(pid);
-        assert_true(wait_clean(&before, &seen));
+        assert_true(run_residue_wait(&before, &seen, CLEAN_WITHIN) < NS_NEVER);
         run_process_remove_dir(fixture.dir);
         assert_int_equal(mkdir(fixture.dir, 0777), 0);
     }
@@ -242,12 +172,12 @@ static void test_sigkill_ends_all(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_what_commands_are_given, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_port_is_awaited, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_the_sender_may_serve, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_failures_have_names, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_duration_ends_all, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_sigkill_ends_all, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_what_commands_are_given, make_fixture, remove_fixture),
+        cmocka_unit_test_setup_teardown(test_a_port_is_awaited, make_fixture, remove_fixture),
+        cmocka_unit_test_setup_teardown(test_the_sender_may_serve, make_fixture, remove_fixture),
+        cmocka_unit_test_setup_teardown(test_failures_have_names, make_fixture, remove_fixture),
+        cmocka_unit_test_setup_teardown(test_duration_ends_all, make_fixture, remove_fixture),
+        cmocka_unit_test_setup_teardown(test_sigkill_ends_all, make_fixture, remove_fixture),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,8 +3,6 @@
  * there, how things are called. */
 #include "agents/record/reason.h"
 #include "testbed/run/meddle_test.h"
-#include "testbed/run/run.h"
-#include "testbed/run/run_process_test.h"
 
 #include <jansson.h>
 #include <linux/bpf.h>
@@ -15,6 +13,8 @@
 #include <sys/syscall.h>
 
 #include <cmocka.h>
+
+#include "testbed/run/run_fixture_test.h"
 
 /* Of headers from Linux 6.4 on. */
 #define PROGRAM_NETFILTER 32 /* BPF_PROG_TYPE_NETFILTER */
@@ -33,18 +33,6 @@ static const char late_call[] = "name: short\n"
                                 "path: {rate: 5mbit, delay: 10ms, queue: 100ms}\n"
                                 "flows: [{kind: media, start: 2s}]\n"
                                 "duration: 3s\n";
-
-static struct run_process_fixture fixture;
-
-static void need_root_and_namespaces(void)
-{
-    char why[200];
-
-    if (geteuid() != 0 || run_netns_probe(RUN_LINK_WIRE, why, sizeof why)) {
-        print_message("no namespaces that one may enter here\n");
-        skip();
-    }
-}
 
 static pid_t start(const char *file, const char *out)
 {

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Music by HTTP in real namespaces, through the whole program: what a good run leaves, and what
  * becomes of it when the web server is missing, fails, or does not answer. */
-#include "testbed/run/run_http_test.h"
-
 #include "agents/base/message.h"
 #include "agents/play/player.h"
 #include "agents/record/reason.h"
 #include "testbed/run/child.h"
 #include "testbed/run/origin.h"
-#include "testbed/run/run.h"
 
 #include <arpa/inet.h>
+#include <jansson.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,42 +17,26 @@
 #include <sys/socket.h>
 
 #include <cmocka.h>
-#include <jansson.h>
+
+#include "testbed/run/run_fixture_test.h"
+#include "testbed/run/run_http_test.h"
+#include "testbed/run/run_residue_test.h"
 
 #define PORT 5000
 #define CLEAN_WITHIN (10 * NS_PER_S) /* on a busy host; else it is a matter of milliseconds */
 #define MASTER "nginx: master"
 #define WORKER "nginx: worker"
 
-static struct run_process_fixture fixture;
-
 static void need_server(void)
 {
-    char program[ORIGIN_PROGRAM_MAX], why[MESSAGE_MAX];
+    char program[ORIGIN_PROGRAM_MAX];
     struct message m;
 
-    if (run_netns_probe(RUN_LINK_WIRE, why, sizeof why)) {
-        print_message("no namespaces here: %s\n", why);
-        skip();
-    }
+    need_namespaces();
     if (origin_find(program, &m)) {
         print_message("not installed: nginx\n");
         skip();
     }
-}
-
-static int set_up(void **state)
-{
-    (void)state;
-    run_process_set_up(&fixture, "");
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    run_process_remove_dir(fixture.dir);
-    return 0;
 }
 
 /* A run of cubic on a path of that rate. */
@@ -71,32 +53,6 @@ static pid_t start(const char *link, const char *rate, const char *rest)
              rate, rest);
     run_process_write(fixture.dir, "scenario.yaml", text);
     return run_process_start(args, fixture.log);
-}
-
-/* A file of the fixture's folder; the text is good until the next call. */
-static const char *slurp(const char *name)
-{
-    static char text[65536];
-    char path[600];
-    size_t n = 0;
-    FILE *f;
-
-    snprintf(path, sizeof path, "%s/%s", fixture.dir, name);
-    f = fopen(path, "re");
-    if (f) {
-        n = fread(text, 1, sizeof text - 1, f);
-        fclose(f);
-    }
-    text[n] = '\0';
-    return text;
-}
-
-static void expect_in(const char *name, const char *wanted)
-{
-    if (!strstr(slurp(name), wanted)) {
-        run_process_show(fixture.log);
-        fail_msg("%s/%s has no \"%s\": %.2000s", fixture.dir, name, wanted, slurp(name));
-    }
 }
 
 /* Whether a reason was among the first so many of a list. */
@@ -168,19 +124,20 @@ static void test_a_good_run(void **state)
     requests = run_http_rows(fixture.dir, "receiver.fetch.csv", NULL, 0);
     assert_int_equal(requests, 8); /* two for each track */
     /* the server knows of as many, and of no others */
-    assert_int_equal(run_process_count_lines(
+    assert_int_equal(run_residue_count_lines(
                          strcat(strcpy((char[600]){0}, fixture.dir), "/out/all-1/log/sender.out")),
                      requests);
-    expect_in("out/all-1/log/sender.out", "\"GET /1/1 HTTP/1.1\" \"bytes=20000-39999\" 206 20000");
+    fixture_expect("out/all-1/log/sender.out",
+                   "\"GET /1/1 HTTP/1.1\" \"bytes=20000-39999\" 206 20000");
     samples = run_http_rows(fixture.dir, "sender.tcp.csv", NULL, 0);
     assert_true(samples >= 2);
-    expect_in("out/all-1/sender.tcp.csv", "\ncubic-");
-    expect_in("out/all-1/testbed.counter.csv", "tcp-connections,2\n");
-    expect_in("out/all-1/testbed.counter.csv", "tcp-other-control,0\n");
-    expect_in("out/all-1/manifest.json", "\"server\": \"nginx/");
-    expect_in("out/all-1/traffic.csv", "forward,tcp,10.77.1.1:5000,");
-    expect_in("out/all-1/metrics.json", "\"playback_latency_ms_p50\"");
-    expect_in("out/all-1/metrics.json", "\"traffic_goodput_bps\"");
+    fixture_expect("out/all-1/sender.tcp.csv", "\ncubic-");
+    fixture_expect("out/all-1/testbed.counter.csv", "tcp-connections,2\n");
+    fixture_expect("out/all-1/testbed.counter.csv", "tcp-other-control,0\n");
+    fixture_expect("out/all-1/manifest.json", "\"server\": \"nginx/");
+    fixture_expect("out/all-1/traffic.csv", "forward,tcp,10.77.1.1:5000,");
+    fixture_expect("out/all-1/metrics.json", "\"playback_latency_ms_p50\"");
+    fixture_expect("out/all-1/metrics.json", "\"traffic_goodput_bps\"");
 }
 
 /* Traffic beside the music is there until the music ends, and has numbers of its own. */
@@ -196,9 +153,9 @@ static void test_traffic_beside(void **state)
     assert_true(status == 0 || status == 4);
     expect_reasons("");
     assert_int_equal(plays("outcome", PLAYER_ENDED), 2);
-    expect_in("out/all-1/metrics.json", "\"tcp.goodput_bps\"");
-    expect_in("out/all-1/metrics.json", "\"udp.throughput_bps\"");
-    expect_in("out/all-1/metrics.json", "\"udp.owd_ms_p95\"");
+    fixture_expect("out/all-1/metrics.json", "\"tcp.goodput_bps\"");
+    fixture_expect("out/all-1/metrics.json", "\"udp.throughput_bps\"");
+    fixture_expect("out/all-1/metrics.json", "\"udp.owd_ms_p95\"");
 }
 
 static void test_tls(void **state)
@@ -211,9 +168,9 @@ static void test_tls(void **state)
     assert_true(status == 0 || status == 4);
     expect_reasons("");
     assert_int_equal(plays("outcome", PLAYER_ENDED), 2);
-    expect_in("out/all-1/server.pem", "BEGIN CERTIFICATE");
-    expect_in("out/all-1/log/sender.out", "\"GET /0/1 HTTP/1.1\"");
-    assert_string_equal(slurp("out/all-1/log/sender.log"), "");
+    fixture_expect("out/all-1/server.pem", "BEGIN CERTIFICATE");
+    fixture_expect("out/all-1/log/sender.out", "\"GET /0/1 HTTP/1.1\"");
+    assert_string_equal(fixture_read("out/all-1/log/sender.log"), "");
 }
 
 static void test_refusals(void **state)
@@ -221,14 +178,14 @@ static void test_refusals(void **state)
     (void)state;
     need_server();
     assert_int_equal(run_process_wait(start("sim", "2mbit", PLAYS(1, 1, ""))), 3);
-    expect_in("log", "play-http");
-    expect_in("log", "--link wire or netem");
+    fixture_expect("log", "play-http");
+    fixture_expect("log", "--link wire or netem");
     /* 20 * 10000 tracks of an hour */
     assert_int_not_equal(run_process_wait(start("wire", "2mbit",
                                                 "play: {players: 20, count: 10000, track-min: "
                                                 "3600s, track-max: 3600s}\n")),
                          0);
-    expect_in("log", "play.count: the tracks of all plays take");
+    fixture_expect("log", "play.count: the tracks of all plays take");
 }
 
 /* Hides the program from a muxbed in a mount namespace of its own. */
@@ -254,8 +211,8 @@ static void test_no_server(void **state)
         _exit(run_process_wait(start("wire", "2mbit", PLAYS(1, 1, ""))));
     }
     assert_int_equal(run_process_wait(pid), 3);
-    expect_in("log", "needs nginx");
-    expect_in("log", "install-packages.sh http");
+    fixture_expect("log", "needs nginx");
+    fixture_expect("log", "install-packages.sh http");
 }
 
 static void test_a_missing_track(void **state)
@@ -277,8 +234,8 @@ static void test_a_missing_track(void **state)
     assert_int_equal(plays("outcome", PLAYER_FAILED), 1);
     assert_int_equal(plays("reason", PLAYER_FAULT_REFUSED), 1);
     assert_int_equal(plays("outcome", PLAYER_ENDED), 2);
-    expect_in("out/all-1/log/receiver.log", "player 0, play 1");
-    expect_in("out/all-1/log/receiver.log", "status 404");
+    fixture_expect("out/all-1/log/receiver.log", "player 0, play 1");
+    fixture_expect("out/all-1/log/receiver.log", "status 404");
 }
 
 /* 160 kB at 300 kbit/s take more than 4 s: time enough to do something to the server. */
@@ -329,7 +286,7 @@ static void test_a_killed_server(void **state)
     assert_int_not_equal(run_http_await(run, MASTER, master), 0); /* started again */
     assert_int_equal(run_process_wait(run), 4);
     expect_reasons("origin-ended");
-    expect_in("log", "origin-ended");
+    fixture_expect("log", "origin-ended");
     assert_int_equal(plays("outcome", PLAYER_ENDED), 1);
     assert_true(run_http_rows(fixture.dir, "receiver.fetch.csv", NULL, 0) >
                 run_http_rows(fixture.dir, "receiver.fetch.csv", "reason", PLAYER_FAULT_NONE));
@@ -393,7 +350,7 @@ static void test_another_congestion_control(void **state)
     assert_int_equal(system(command), 0);
     assert_int_equal(run_process_wait(run), 4);
     expect_reasons("congestion-control");
-    expect_in("log", "reno instead of cubic");
+    fixture_expect("log", "reno instead of cubic");
     assert_int_equal(plays("outcome", PLAYER_ENDED), 3);
 }
 
@@ -429,47 +386,30 @@ static void test_a_taken_port(void **state)
     assert_int_equal(child_start(&server, &c, &m), 0);
     assert_true(child_wait(&server, run_process_now() + RUN_HTTP_PATIENCE));
     assert_true(WIFEXITED(server.status) && WEXITSTATUS(server.status) != 0);
-    expect_in("log/sender.log", "Address already in use");
+    fixture_expect("log/sender.log", "Address already in use");
     close(fd);
     origin_clean(fixture.dir);
     snprintf(path, sizeof path, "%s/origin", fixture.dir);
     assert_int_equal(access(path, F_OK), -1);
 }
 
-/* Waits until no process of ours is there any more; whether it came to that in time. */
-static bool wait_clean(const struct run_process_residue *before, const struct run_process_set *seen)
-{
-    ns_t until = run_process_now() + CLEAN_WITHIN;
-    struct run_process_residue now;
-
-    do {
-        run_process_residue(&now, seen);
-        if (now.processes <= before->processes && now.namespaces == 0 &&
-            now.interfaces <= before->interfaces && now.mounts <= before->mounts) {
-            return true;
-        }
-        run_process_sleep_until(run_process_now() + 10 * NS_PER_MS);
-    } while (run_process_now() < until);
-    return false;
-}
-
 static void test_sigkill_leaves_nothing(void **state)
 {
-    static struct run_process_set seen;
-    struct run_process_residue before;
+    static struct run_residue_set seen;
+    struct run_residue before;
 
     (void)state;
     need_server();
-    run_process_residue(&before, &seen);
+    run_residue_count(&before, &seen);
     for (int i = 0; i < 5; i++) {
         pid_t run = start("wire", SLOW_RATE, SLOW("")), worker;
 
         run_process_sleep_until(run_process_now() + (i * 200) * NS_PER_MS);
         worker = i == 4 ? run_http_await(run, WORKER, 0) : 0;
-        run_process_namespaces(&seen);
+        run_residue_namespaces(&seen);
         kill(run, SIGKILL);
         run_process_wait(run);
-        assert_true(wait_clean(&before, &seen));
+        assert_true(run_residue_wait(&before, &seen, CLEAN_WITHIN) < NS_NEVER);
         assert_true(worker == 0 || kill(worker, 0) != 0);
         run_process_remove_dir(fixture.dir);
         assert_int_equal(mkdir(fixture.dir, 0777), 0);
@@ -480,19 +420,20 @@ static void test_sigkill_leaves_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_a_good_run, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_traffic_beside, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_tls, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_refusals, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_no_server, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_taken_port, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_missing_track, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_cut, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_killed_server, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_server_that_stalls, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_killed_players, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_another_congestion_control, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_sigkill_leaves_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_good_run, make_fixture, remove_fixture),
+        cmocka_unit_test_setup_teardown(test_traffic_beside, make_fixture, remove_fixture),
+        cmocka_unit_test_setup_teardown(test_tls, make_fixture, remove_fixture),
+        cmocka_unit_test_setup_teardown(test_refusals, make_fixture, remove_fixture),
+        cmocka_unit_test_setup_teardown(test_no_server, make_fixture, remove_fixture),
+        cmocka_unit_test_setup_teardown(test_a_taken_port, make_fixture, remove_fixture),
+        cmocka_unit_test_setup_teardown(test_a_missing_track, make_fixture, remove_fixture),
+        cmocka_unit_test_setup_teardown(test_a_cut, make_fixture, remove_fixture),
+        cmocka_unit_test_setup_teardown(test_a_killed_server, make_fixture, remove_fixture),
+        cmocka_unit_test_setup_teardown(test_a_server_that_stalls, make_fixture, remove_fixture),
+        cmocka_unit_test_setup_teardown(test_killed_players, make_fixture, remove_fixture),
+        cmocka_unit_test_setup_teardown(test_another_congestion_control, make_fixture,
+                                        remove_fixture),
+        cmocka_unit_test_setup_teardown(test_sigkill_leaves_nothing, make_fixture, remove_fixture),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,8 @@
 #include "testbed/run/exec_port.h"
 #include "testbed/run/run_process_test.h"
 
+#include <dirent.h>
+
 #define RUN_HTTP_PATIENCE (30 * NS_PER_S)
 
 /* Parent of a process, 0 when it has gone. */

@@ -2,7 +2,7 @@
 /* Whole runs over three real bottlenecks in line: calls that cross all or one of them, both ways.
  * What holds on any host is asserted of every run. */
 #include "testbed/run/certify.h"
-#include "testbed/run/meddle_test.h"
+#include "testbed/run/meddle_qdisc_test.h"
 #include "testbed/topology/topology.h"
 
 #include <setjmp.h>

@@ -2,14 +2,13 @@
 /* One scenario on two kinds of link: what the simulator says must be what kernel queues, sockets
  * and clocks do, within the bands the project states, as build/analyze judges them
  * (analysis/report/agreement.h). More scenarios: make test-links. */
-#include "testbed/run/run_process_test.h"
-
-#include "testbed/run/run.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stddef.h>
 
 #include <cmocka.h>
+
+#include "testbed/run/run_fixture_test.h"
 
 /* The rate before the file is not among the bands: its few seconds hold one or two teeth of the
  * estimate's saw, whose phase moves a run's mean by more than 3 %. */
@@ -34,19 +33,10 @@ static const char *const metrics[] = {
 
 #define METRICS (sizeof metrics / sizeof metrics[0])
 
-static struct run_process_fixture fixture;
-
 static int set_up(void **state)
 {
     run_process_set_up(&fixture, scenario);
     *state = &fixture;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    run_process_remove_dir(fixture.dir);
     return 0;
 }
 
@@ -124,5 +114,5 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_links_agree)};
 
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, remove_fixture);
 }

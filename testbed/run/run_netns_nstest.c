@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Whole runs over the wire: a good one, and ones in which a process is killed or frozen. */
+#include "testbed/run/meddle_test.h"
 #include "testbed/run/run.h"
 
 #include "agents/base/err.h"
@@ -7,7 +8,6 @@
 #include "testbed/run/csv_look.h"
 #include "testbed/run/run_path.h"
 
-#include <dirent.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -77,30 +77,6 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* The process whose standard error is the run's log/<name>.log; 0 when there is none. */
-static pid_t find_process(const char *name)
-{
-    char want[128], path[300], target[256];
-    DIR *proc = opendir("/proc");
-    pid_t found = 0;
-
-    assert_non_null(proc);
-    snprintf(want, sizeof want, "%s/log/%s.log", folder, name);
-    for (struct dirent *e; !found && (e = readdir(proc));) {
-        ssize_t n;
-
-        snprintf(path, sizeof path, "/proc/%s/fd/2", e->d_name);
-        n = e->d_name[0] >= '0' && e->d_name[0] <= '9' ? readlink(path, target, sizeof target - 1)
-                                                       : 0;
-        if (n > 0) {
-            target[n] = '\0';
-            found = strcmp(target, want) ? 0 : (pid_t)strtol(e->d_name, NULL, 10);
-        }
-    }
-    closedir(proc);
-    return found;
-}
-
 static void on_progress(void *ctx, ns_t run_time)
 {
     struct mischief *w = ctx;
@@ -109,7 +85,7 @@ static void on_progress(void *ctx, ns_t run_time)
     if (!w->name || run_time < w->at || w->done > 1) {
         return;
     }
-    pid = find_process(w->name);
+    pid = meddle_find(folder, w->name);
     if (!w->done++) {
         assert_true(pid > 0);
         assert_int_equal(kill(pid, w->signal), 0);

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* For tests of whole runs: starts build/muxbed as a child and looks at what it leaves on the host.
- * Every process it starts carries a mark in its environment, so that stray ones are found whoever
- * their parent is by then. */
+/* For tests of whole runs: starts build/muxbed as a child. Every process it starts carries a mark
+ * in its environment, so that stray ones are found whoever their parent is by then. */
 #ifndef TESTBED_RUN_RUN_PROCESS_TEST_H
 #define TESTBED_RUN_RUN_PROCESS_TEST_H
 
 #include "agents/base/ns.h"
 
 #include <assert.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <net/if.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,18 +22,6 @@
 
 #define RUN_PROCESS_ARGS_MAX 32
 #define RUN_PROCESS_PATH_MAX 4096
-
-/* Network namespaces by their names, "net:[4026531840]". */
-struct run_process_set {
-    char links[4096][32];
-    size_t count;
-};
-
-/* What a run could leave behind: processes that carry the mark, namespaces that any process lives
- * in or holds open, interfaces of our own namespace, mounts. */
-struct run_process_residue {
-    size_t processes, namespaces, interfaces, mounts;
-};
 
 static inline void run_process_mark(char *mark, size_t len)
 {
@@ -115,151 +100,6 @@ static inline void run_process_sleep_until(ns_t t)
 
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) == EINTR) {
     }
-}
-
-/* Whether process pid carries our mark. */
-static inline bool run_process_is_ours(const char *pid)
-{
-    char path[300], mark[48], env[65536];
-    FILE *f;
-    size_t n;
-
-    run_process_mark(mark, sizeof mark);
-    snprintf(path, sizeof path, "/proc/%s/environ", pid);
-    f = fopen(path, "re");
-    if (!f) {
-        return false;
-    }
-    n = fread(env, 1, sizeof env, f);
-    fclose(f);
-    return memmem(env, n, mark, strlen(mark) + 1) != NULL;
-}
-
-static inline void run_process_add_link(struct run_process_set *set, const char *path)
-{
-    char link[sizeof set->links[0]];
-    ssize_t n = readlink(path, link, sizeof link - 1);
-
-    if (n <= 0) {
-        return;
-    }
-    link[n] = '\0';
-    if (strncmp(link, "net:[", 5) != 0) {
-        return;
-    }
-    for (size_t i = 0; i < set->count; i++) {
-        if (strcmp(set->links[i], link) == 0) {
-            return;
-        }
-    }
-    assert(set->count < sizeof set->links / sizeof set->links[0]);
-    memcpy(set->links[set->count++], link, sizeof link);
-}
-
-/* Network namespaces that a process lives in or holds open. */
-static inline void run_process_add_namespaces(struct run_process_set *set, const char *pid)
-{
-    char path[600];
-    DIR *d;
-
-    snprintf(path, sizeof path, "/proc/%s/ns/net", pid);
-    run_process_add_link(set, path);
-    snprintf(path, sizeof path, "/proc/%s/fd", pid);
-    d = opendir(path);
-    for (struct dirent *e; d && (e = readdir(d));) {
-        snprintf(path, sizeof path, "/proc/%s/fd/%s", pid, e->d_name);
-        run_process_add_link(set, path);
-    }
-    if (d) {
-        closedir(d);
-    }
-}
-
-static inline size_t run_process_count_lines(const char *path)
-{
-    FILE *f = fopen(path, "re");
-    size_t n = 0;
-
-    assert(f);
-    for (int c; (c = getc(f)) != EOF;) {
-        n += c == '\n';
-    }
-    fclose(f);
-    return n;
-}
-
-/* Calls see for every process; ours tells whether it carries the mark. */
-static inline void run_process_each(void (*see)(void *ctx, const char *pid, bool ours), void *ctx)
-{
-    DIR *proc = opendir("/proc");
-
-    assert(proc);
-    for (struct dirent *e; (e = readdir(proc));) {
-        if (e->d_name[0] >= '0' && e->d_name[0] <= '9') {
-            see(ctx, e->d_name, run_process_is_ours(e->d_name));
-        }
-    }
-    closedir(proc);
-}
-
-static inline void run_process_see_ours(void *ctx, const char *pid, bool ours)
-{
-    if (ours) {
-        run_process_add_namespaces(ctx, pid);
-    }
-}
-
-/* Adds the namespaces of our processes to set, but for the one we live in. */
-static inline void run_process_namespaces(struct run_process_set *set)
-{
-    char own[32] = "";
-
-    assert(readlink("/proc/self/ns/net", own, sizeof own - 1) > 0);
-    run_process_each(run_process_see_ours, set);
-    for (size_t i = 0; i < set->count; i++) {
-        if (strcmp(set->links[i], own) == 0) {
-            memmove(set->links[i], set->links[--set->count], sizeof set->links[i]);
-            break;
-        }
-    }
-}
-
-struct run_process_look {
-    struct run_process_set now;
-    size_t processes;
-};
-
-static inline void run_process_see_all(void *ctx, const char *pid, bool ours)
-{
-    struct run_process_look *look = ctx;
-
-    look->processes += ours;
-    run_process_add_namespaces(&look->now, pid);
-}
-
-/* Counts what is on the host now; of namespaces those of set alone, since other programs may make
- * their own meanwhile. */
-static inline void run_process_residue(struct run_process_residue *r,
-                                       const struct run_process_set *set)
-{
-    static struct run_process_look look;
-    struct if_nameindex *names = if_nameindex();
-
-    assert(names);
-    *r = (struct run_process_residue){0};
-    look.processes = look.now.count = 0;
-    run_process_each(run_process_see_all, &look);
-    r->processes = look.processes;
-    for (size_t i = 0; i < set->count; i++) {
-        for (size_t k = 0; k < look.now.count; k++) {
-            r->namespaces += strcmp(set->links[i], look.now.links[k]) == 0;
-        }
-    }
-    for (size_t i = 0; names[i].if_index; i++) {
-        r->interfaces++;
-    }
-    if_freenameindex(names);
-    r->mounts = run_process_count_lines("/proc/self/mountinfo");
 }
 
 static inline void run_process_write(const char *dir, const char *name, const char *text)

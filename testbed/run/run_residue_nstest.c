@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Whole runs in real namespaces: what SIGKILL leaves, and whether two runs at once meet. */
 #include "agents/record/reason.h"
-#include "testbed/run/run_process_test.h"
 
-#include "testbed/run/run.h"
-
+#include <jansson.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stddef.h>
 
 #include <cmocka.h>
-#include <jansson.h>
+
+#include "testbed/run/run_fixture_test.h"
+#include "testbed/run/run_residue_test.h"
 
 #define KILLS 20
 #define RESIDUE_LIMIT NS_PER_S
@@ -36,7 +37,7 @@ static const char line[] = "name: line\n"
                            "tcp: {congestion-control: reno}\n"
                            "duration: 1500ms\n";
 
-static struct run_process_fixture fixture, line_fixture;
+static struct run_process_fixture line_fixture;
 
 static int set_up(void **state)
 {
@@ -54,17 +55,6 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Namespaces are what these tests are about: without them there is nothing to test. */
-static void need_namespaces(void)
-{
-    char why[200];
-
-    if (run_netns_probe(RUN_LINK_WIRE, why, sizeof why)) {
-        print_message("no namespaces here: %s\n", why);
-        skip();
-    }
-}
-
 static pid_t start_run_as(const struct run_process_fixture *f, int number, const char *option)
 {
     char out[400];
@@ -77,31 +67,6 @@ static pid_t start_run_as(const struct run_process_fixture *f, int number, const
 static pid_t start_run(const struct run_process_fixture *f, int number)
 {
     return start_run_as(f, number, NULL);
-}
-
-/* Waits until nothing of a run is left, of whose namespaces seen are known. Returns how long that
- * took, NS_NEVER beyond the limit. */
-static ns_t wait_clean(const struct run_process_residue *before, const struct run_process_set *seen)
-{
-    ns_t start = run_process_now(), t = start;
-    struct run_process_residue now;
-
-    for (;;) {
-        run_process_residue(&now, seen);
-        if (now.processes == 0 && now.namespaces == 0 && now.interfaces <= before->interfaces &&
-            now.mounts <= before->mounts) {
-            return run_process_now() - start;
-        }
-        if (run_process_now() - start > RESIDUE_LIMIT) {
-            print_message("left: %zu processes, %zu namespaces; interfaces %zu, were %zu; mounts "
-                          "%zu, were %zu\n",
-                          now.processes, now.namespaces, now.interfaces, before->interfaces,
-                          now.mounts, before->mounts);
-            return NS_NEVER;
-        }
-        t += 10 * NS_PER_MS;
-        run_process_sleep_until(t);
-    }
 }
 
 /* 0 when the run is valid, or invalid for nothing but lateness, which two runs on a busy machine
@@ -136,21 +101,21 @@ static int check_run(const struct run_process_fixture *f, int number, int status
 static void test_sigkill_leaves_nothing(void **state)
 {
     struct run_process_fixture *f = *state;
-    static struct run_process_set seen;
-    struct run_process_residue before;
+    static struct run_residue_set seen;
+    struct run_residue before;
     ns_t length, start, worst = 0;
     size_t namespaces = 0;
     int status;
 
     need_namespaces();
-    run_process_residue(&before, &seen);
+    run_residue_count(&before, &seen);
     assert_int_equal(before.processes, 0);
 
     start = run_process_now();
     status = run_process_wait(start_run(f, 0));
     length = run_process_now() - start;
     assert_int_equal(check_run(f, 0, status), 0);
-    assert_true(wait_clean(&before, &seen) < NS_NEVER);
+    assert_true(run_residue_wait(&before, &seen, RESIDUE_LIMIT) < NS_NEVER);
 
     for (int i = 1; i <= KILLS; i++) {
         pid_t pid = start_run(f, i);
@@ -158,11 +123,11 @@ static void test_sigkill_leaves_nothing(void **state)
 
         run_process_sleep_until(run_process_now() + length * i / (KILLS + 1));
         seen.count = 0;
-        run_process_namespaces(&seen);
+        run_residue_namespaces(&seen);
         namespaces += seen.count;
         kill(pid, SIGKILL);
         run_process_wait(pid);
-        left = wait_clean(&before, &seen);
+        left = run_residue_wait(&before, &seen, RESIDUE_LIMIT);
         if (left == NS_NEVER) {
             print_message("killed %.0f ms after the start of a run of %.0f ms\n",
                           ns_to_ms(length * i / (KILLS + 1)), ns_to_ms(length));
@@ -181,23 +146,23 @@ static void test_sigkill_leaves_nothing(void **state)
 static void test_sigkill_of_a_line_leaves_nothing(void **state)
 {
     static const ns_t moments[] = {100 * NS_PER_MS, 500 * NS_PER_MS, 1200 * NS_PER_MS};
-    static struct run_process_set seen;
-    struct run_process_residue before;
+    static struct run_residue_set seen;
+    struct run_residue before;
     size_t most = 0;
 
     (void)state;
     need_namespaces();
-    run_process_residue(&before, &seen);
+    run_residue_count(&before, &seen);
     for (size_t i = 0; i < sizeof moments / sizeof moments[0]; i++) {
         pid_t pid = start_run_as(&line_fixture, (int)i, "--no-certificate");
 
         run_process_sleep_until(run_process_now() + moments[i]);
         seen.count = 0;
-        run_process_namespaces(&seen);
+        run_residue_namespaces(&seen);
         most = seen.count > most ? seen.count : most;
         kill(pid, SIGKILL);
         run_process_wait(pid);
-        assert_true(wait_clean(&before, &seen) < NS_NEVER);
+        assert_true(run_residue_wait(&before, &seen, RESIDUE_LIMIT) < NS_NEVER);
     }
     assert_true(most > 0);
     print_message("up to %zu namespaces, nothing left\n", most);
@@ -206,39 +171,39 @@ static void test_sigkill_of_a_line_leaves_nothing(void **state)
 static void test_interrupt_leaves_nothing(void **state)
 {
     struct run_process_fixture *f = *state;
-    static struct run_process_set seen;
-    struct run_process_residue before;
+    static struct run_residue_set seen;
+    struct run_residue before;
 
     need_namespaces();
-    run_process_residue(&before, &seen);
+    run_residue_count(&before, &seen);
     pid_t pid = start_run(f, 50);
     run_process_sleep_until(run_process_now() + 900 * NS_PER_MS);
-    run_process_namespaces(&seen);
+    run_residue_namespaces(&seen);
     assert_true(seen.count > 0);
     kill(pid, SIGINT);
     assert_int_equal(run_process_wait(pid), 130);
-    assert_true(wait_clean(&before, &seen) < NS_NEVER);
+    assert_true(run_residue_wait(&before, &seen, RESIDUE_LIMIT) < NS_NEVER);
 }
 
 static void test_two_runs_do_not_meet(void **state)
 {
     struct run_process_fixture *f = *state;
-    static struct run_process_set seen;
-    struct run_process_residue before;
+    static struct run_residue_set seen;
+    struct run_residue before;
     pid_t a, b;
     int status_a, status_b;
 
     need_namespaces();
-    run_process_residue(&before, &seen);
+    run_residue_count(&before, &seen);
     a = start_run(f, 100);
     b = start_run(f, 101);
     run_process_sleep_until(run_process_now() + 900 * NS_PER_MS);
-    run_process_namespaces(&seen);
+    run_residue_namespaces(&seen);
     status_a = run_process_wait(a);
     status_b = run_process_wait(b);
     assert_int_equal(check_run(f, 100, status_a), 0);
     assert_int_equal(check_run(f, 101, status_b), 0);
-    assert_true(wait_clean(&before, &seen) < NS_NEVER);
+    assert_true(run_residue_wait(&before, &seen, RESIDUE_LIMIT) < NS_NEVER);
 }
 
 int main(void)

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Whatever may spoil a run is done to real runs, from outside, and each is named. What a busy host
  * adds to it does not matter here: only that what was done is among the reasons. */
-#include "testbed/run/run_process_test.h"
-
 #include "agents/record/reason.h"
-#include "testbed/run/meddle_test.h"
-#include "testbed/run/run.h"
+#include "testbed/run/meddle_packets_test.h"
+#include "testbed/run/meddle_qdisc_test.h"
 #include "testbed/topology/shape.h"
 #include "testbed/wire/realtime.h"
 
@@ -14,6 +12,8 @@
 #include <stdarg.h>
 #include <sys/mount.h>
 #include <cmocka.h>
+
+#include "testbed/run/run_fixture_test.h"
 
 #define RUN_NAME "all-1"
 #define RUNNING_TIMEOUT (30 * NS_PER_S)
@@ -47,23 +47,11 @@ static const char crowded[] =
     "udp-back: {rate: 4mbit}\n"
     "duration: 5s\n";
 
-static struct run_process_fixture fixture;
-
 /* One run of a scenario, which the test meddles with while it is on. */
 struct scene {
     char out[300], dir[330];
     pid_t pid;
 };
-
-static void need_root_and_namespaces(void)
-{
-    char why[200];
-
-    if (geteuid() != 0 || run_netns_probe(RUN_LINK_WIRE, why, sizeof why)) {
-        print_message("no namespaces that one may enter here\n");
-        skip();
-    }
-}
 
 /* Starts the run; with a certificate or without. */
 static void begin(struct scene *s, const char *scenario, bool certified)
