@@ -51,7 +51,9 @@ ALL_CPPFLAGS := -D_GNU_SOURCE -I. $(CPPFLAGS)
 ALL_CFLAGS   := -std=gnu11 $(OPT) $(WARN) $(SAN) $(CFLAGS)
 # Changes no object, so it is none of the flags that objects are made anew for: with ERR=1 what was
 # built before, and warned then, stays. Only a build from nothing proves that there is no warning.
-WERROR       := $(if $(ERR),-Werror)
+# (What is no C at all, like a function nobody has declared, is never a mere warning.)
+WERROR       := $(if $(ERR),-Werror,$(addprefix -Werror=,implicit-function-declaration int-conversion \
+	incompatible-pointer-types))
 ALL_LDFLAGS  := $(SAN) -Wl,--as-needed $(LDFLAGS)
 
 # wolfSSL and ngtcp2, built once per machine (scripts/deps.sh).

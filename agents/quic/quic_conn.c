@@ -5,6 +5,7 @@
 #include "agents/base/digest.h"
 #include "agents/base/err.h"
 #include "agents/quic/quic_agent.h"
+#include "agents/quic/quic_conn_callbacks.h"
 #include "agents/quic/quic_path.h"
 #include "agents/quic/roq.h"
 
@@ -13,8 +14,6 @@
 /* Windows so large that they never limit: 8 MB are 640 ms at 100 Mbit/s. */
 #define WINDOW_CONNECTION (8u << 20)
 #define WINDOW_STREAM (1u << 20)
-#define STREAMS_MAX 8192
-#define STREAMS_RETURN_BATCH (STREAMS_MAX / 4)
 #define IDLE_TIMEOUT (30 * NS_PER_S)
 #define KEEP_ALIVE (10 * NS_PER_S)
 #define HANDSHAKE_TIMEOUT (30 * NS_PER_S)
@@ -26,169 +25,11 @@
 #define ACK_DELAY (20 * NS_PER_MS)
 #define ACK_THRESHOLD_USUAL 2
 #define MAX_ACK_DELAY (25 * NS_PER_MS)
-#define CALLBACK_FAILED NGTCP2_ERR_CALLBACK_FAILURE
 
 static ngtcp2_conn *get_conn(ngtcp2_crypto_conn_ref *ref)
 {
     return ((struct quic_conn *)ref->user_data)->conn;
 }
-
-/* ---- ngtcp2's callbacks ---- */
-
-static void random_cb(uint8_t *dest, size_t len, const ngtcp2_rand_ctx *rand_ctx)
-{
-    struct quic_conn *c = rand_ctx->native_handle;
-
-    c->env->random(c->env->ctx, dest, len);
-}
-
-static void tag_cid(const struct quic_conn *c, ngtcp2_cid *cid)
-{
-    if (c->cid_tag >= 0) {
-        cid->data[0] = (uint8_t)c->cid_tag;
-    }
-}
-
-static int new_cid_cb(ngtcp2_conn *conn, ngtcp2_cid *cid, uint8_t *token, size_t len, void *user)
-{
-    struct quic_conn *c = user;
-
-    (void)conn;
-    c->env->random(c->env->ctx, cid->data, len);
-    cid->datalen = len;
-    tag_cid(c, cid);
-    c->env->random(c->env->ctx, token, NGTCP2_STATELESS_RESET_TOKENLEN);
-    return 0;
-}
-
-static int path_challenge_cb(ngtcp2_conn *conn, uint8_t *data, void *user)
-{
-    struct quic_conn *c = user;
-
-    (void)conn;
-    c->env->random(c->env->ctx, data, NGTCP2_PATH_CHALLENGE_DATALEN);
-    return 0;
-}
-
-static void qlog_cb(void *user, uint32_t flags, const void *data, size_t len)
-{
-    struct quic_conn *c = user;
-
-    (void)flags;
-    if (len) {
-        c->env->qlog(c->env->ctx, data, len);
-    }
-}
-
-static int handshake_completed_cb(ngtcp2_conn *conn, void *user)
-{
-    struct quic_conn *c = user;
-    const uint8_t *params;
-    size_t len;
-
-    (void)conn;
-    if (!quic_tls_verified(c->tls)) {
-        quic_conn_fail(c, ROQ_EXPECTATION_UNMET, "peer did not agree on the protocol");
-        return CALLBACK_FAILED;
-    }
-    if (!quic_tls_peer_params(c->tls, &params, &len) ||
-        receive_ts_params_parse(&c->ack_ext.peer, params, len) != 0) {
-        c->bad_parameters++;
-        quic_conn_fail_transport(c, NGTCP2_TRANSPORT_PARAMETER_ERROR,
-                                 "peer sent malformed timestamp parameters");
-        return CALLBACK_FAILED;
-    }
-    c->handshake_done = true;
-    c->events->handshake_done(c->ctx);
-    return 0;
-}
-
-static int stream_open_cb(ngtcp2_conn *conn, int64_t id, void *user)
-{
-    struct quic_conn *c = user;
-
-    (void)conn;
-    if (ngtcp2_is_bidi_stream(id) && !c->bidi_streams) {
-        c->bidirectional_streams++;
-        quic_conn_fail(c, ROQ_STREAM_CREATION_ERROR, "peer opened a bidirectional stream");
-        return CALLBACK_FAILED;
-    }
-    return 0;
-}
-
-static int stream_data_cb(ngtcp2_conn *conn, uint32_t flags, int64_t id, uint64_t offset,
-                          const uint8_t *data, size_t len, void *user, void *stream_user)
-{
-    struct quic_conn *c = user;
-    void *now_user = stream_user;
-    bool fin = flags & NGTCP2_STREAM_DATA_FLAG_FIN;
-
-    (void)offset;
-    c->rx_stream = id;
-    if (c->events->stream_data(c->ctx, &now_user, fin, data, len) != 0) {
-        return CALLBACK_FAILED;
-    }
-    if (now_user != stream_user) {
-        ngtcp2_conn_set_stream_user_data(conn, id, now_user);
-    }
-    ngtcp2_conn_extend_max_offset(conn, len);
-    if (!fin && ngtcp2_conn_extend_max_stream_offset(conn, id, len) != 0) {
-        return CALLBACK_FAILED;
-    }
-    return 0;
-}
-
-static int stream_close_cb(ngtcp2_conn *conn, uint32_t flags, int64_t id, uint64_t code, void *user,
-                           void *stream_user)
-{
-    struct quic_conn *c = user;
-
-    (void)code;
-    c->stream_reset = flags & NGTCP2_STREAM_CLOSE_FLAG_APP_ERROR_CODE_SET;
-    c->events->stream_closed(c->ctx, stream_user);
-    if (ngtcp2_is_bidi_stream(id)) {
-        if (!ngtcp2_conn_is_local_stream(conn, id)) {
-            ngtcp2_conn_extend_max_streams_bidi(conn, 1);
-        }
-    } else if (!ngtcp2_conn_is_local_stream(conn, id) &&
-               ++c->streams_to_return == STREAMS_RETURN_BATCH) {
-        /* in large steps: every MAX_STREAMS frame costs an acknowledgement of its own */
-        ngtcp2_conn_extend_max_streams_uni(conn, c->streams_to_return);
-        c->streams_to_return = 0;
-    }
-    return 0;
-}
-
-static int datagram_cb(ngtcp2_conn *conn, uint32_t flags, const uint8_t *data, size_t len,
-                       void *user)
-{
-    struct quic_conn *c = user;
-
-    (void)conn, (void)flags;
-    return c->events->datagram(c->ctx, data, len) == 0 ? 0 : CALLBACK_FAILED;
-}
-
-static const ngtcp2_callbacks callbacks = {
-    .client_initial = ngtcp2_crypto_client_initial_cb,
-    .recv_client_initial = ngtcp2_crypto_recv_client_initial_cb,
-    .recv_crypto_data = ngtcp2_crypto_recv_crypto_data_cb,
-    .handshake_completed = handshake_completed_cb,
-    .encrypt = quic_ack_ext_encrypt,
-    .decrypt = quic_ack_ext_decrypt,
-    .hp_mask = ngtcp2_crypto_hp_mask_cb,
-    .recv_stream_data = stream_data_cb,
-    .stream_open = stream_open_cb,
-    .stream_close = stream_close_cb,
-    .recv_retry = ngtcp2_crypto_recv_retry_cb,
-    .rand = random_cb,
-    .get_new_connection_id = new_cid_cb,
-    .update_key = ngtcp2_crypto_update_key_cb,
-    .delete_crypto_aead_ctx = ngtcp2_crypto_delete_crypto_aead_ctx_cb,
-    .delete_crypto_cipher_ctx = ngtcp2_crypto_delete_crypto_cipher_ctx_cb,
-    .recv_datagram = datagram_cb,
-    .get_path_challenge_data = path_challenge_cb,
-    .version_negotiation = ngtcp2_crypto_version_negotiation_cb,
-};
 
 /* ---- hooks: from the current connection's to the owner's ---- */
 
@@ -324,7 +165,7 @@ static void fill_settings(struct quic_conn *c, ngtcp2_settings *s, ngtcp2_transp
     ngtcp2_settings_default(s);
     s->initial_ts = (ngtcp2_tstamp)now;
     s->rand_ctx.native_handle = c;
-    s->qlog_write = c->env->qlog ? qlog_cb : NULL;
+    s->qlog_write = c->env->qlog ? quic_conn_callbacks_qlog : NULL;
     s->max_tx_udp_payload_size = (size_t)c->cfg->udp_payload_bytes;
     s->no_tx_udp_payload_size_shaping = 1;
     s->no_pmtud = 1;
@@ -335,7 +176,7 @@ static void fill_settings(struct quic_conn *c, ngtcp2_settings *s, ngtcp2_transp
     ngtcp2_transport_params_default(p);
     p->initial_max_data = WINDOW_CONNECTION;
     p->initial_max_stream_data_uni = WINDOW_STREAM;
-    p->initial_max_streams_uni = STREAMS_MAX;
+    p->initial_max_streams_uni = QUIC_CONN_STREAMS_MAX;
     /* enough to see a peer break the rule, and to tell it so in RoQ's words */
     p->initial_max_streams_bidi = c->bidi_streams ? c->bidi_streams : 1;
     p->initial_max_stream_data_bidi_remote = 1024;
@@ -389,9 +230,9 @@ static int make_client(struct quic_conn *c, ns_t now)
     fill_settings(c, &settings, &params, now);
     random_cid(c, &dcid);
     random_cid(c, &scid);
-    tag_cid(c, &scid);
-    rv = ngtcp2_conn_client_new(&c->conn, &dcid, &scid, &c->path, NGTCP2_PROTO_VER_V1, &callbacks,
-                                &settings, &params, NULL, c);
+    quic_conn_callbacks_tag(c, &scid);
+    rv = ngtcp2_conn_client_new(&c->conn, &dcid, &scid, &c->path, NGTCP2_PROTO_VER_V1,
+                                &quic_conn_callbacks, &settings, &params, NULL, c);
     if (rv) {
         c->conn = NULL; /* it points to what is freed already */
         return ERR_NOMEM;
@@ -432,9 +273,9 @@ static int make_server(struct quic_conn *c, const ngtcp2_pkt_hd *hd, ns_t now)
     params.original_dcid = hd->dcid;
     params.original_dcid_present = 1;
     random_cid(c, &scid);
-    tag_cid(c, &scid);
-    if (ngtcp2_conn_server_new(&c->conn, &hd->scid, &scid, &c->path, hd->version, &callbacks,
-                               &settings, &params, NULL, c) != 0) {
+    quic_conn_callbacks_tag(c, &scid);
+    if (ngtcp2_conn_server_new(&c->conn, &hd->scid, &scid, &c->path, hd->version,
+                               &quic_conn_callbacks, &settings, &params, NULL, c) != 0) {
         c->conn = NULL; /* it points to what is freed already */
         return ERR_NOMEM;
     }

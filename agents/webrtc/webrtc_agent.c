@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "agents/webrtc/webrtc_agent.h"
+#include "agents/webrtc/webrtc_agent_private.h"
 
-#include "agents/agent_private.h"
 #include "agents/base/err.h"
-#include "agents/webrtc/webrtc_channels.h"
-#include "agents/webrtc/webrtc_conn.h"
-#include "agents/webrtc/webrtc_data_rx.h"
-#include "agents/webrtc/webrtc_media_rx.h"
-#include "agents/webrtc/webrtc_media_tx.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,47 +11,6 @@
 #define DRAIN_MIN (500 * NS_PER_MS)
 /* BYE is followed by the connection's end; should that get lost, nothing more will come. */
 #define BYE_PATIENCE NS_PER_S
-
-enum phase {
-    PHASE_RUN,
-    PHASE_DRAIN, /* sender: the stream's reset is under way */
-    PHASE_CLOSE, /* the connection's own end */
-    PHASE_DONE,
-};
-
-struct webrtc_agent {
-    struct agent agent; /* first */
-    struct agent_config cfg;
-    struct agent_env env;
-    struct webrtc_conn conn;
-    bool sender, has_media, has_data; /* of the sender: what is configured */
-    bool running;                     /* sender: the flows exist */
-    bool signalled;                   /* the peer is another's, found by offer and answer ... */
-    struct webrtc_session session;    /* ... which settled this */
-    struct webrtc_media_tx media_tx;
-    struct webrtc_channels channels;
-    struct webrtc_media_rx media_rx;
-    struct webrtc_data_rx data_rx;
-    enum phase phase;
-    ns_t now;
-    ns_t drain_until, delivered;
-    bool ended;      /* the receiver's media has been finished */
-    bool unfinished; /* file-unfinished has been recorded */
-    ns_t bye_until;  /* the peer has said BYE and should have closed by then; NS_NEVER: not yet */
-    bool breach;     /* its messages were no transfer ... */
-    bool no_memory;  /* ... or could not be kept */
-    int fatal;
-};
-
-static struct webrtc_agent *self(struct agent *a)
-{
-    return (struct webrtc_agent *)(void *)a;
-}
-
-static const struct webrtc_agent *const_self(const struct agent *a)
-{
-    return (const struct webrtc_agent *)(const void *)a;
-}
 
 static void fail(struct webrtc_agent *w, int code)
 {
@@ -226,7 +179,7 @@ static void begin_close(struct webrtc_agent *w)
     uint8_t packet[AGENT_DATAGRAM_MAX] __attribute__((aligned(4)));
     size_t n;
 
-    w->phase = PHASE_CLOSE;
+    w->phase = WEBRTC_PHASE_CLOSE;
     if (w->running && w->has_media) {
         n = webrtc_media_tx_bye(&w->media_tx, packet,
                                 (size_t)w->cfg.udp_payload_bytes - WEBRTC_SRTP_TRAILER_MAX, w->now);
@@ -238,14 +191,14 @@ static void begin_close(struct webrtc_agent *w)
 /* The sender's flows end and the stream's reset goes out; the receiver has nothing to say. */
 static void begin_end(struct webrtc_agent *w)
 {
-    if (w->phase != PHASE_RUN) {
+    if (w->phase != WEBRTC_PHASE_RUN) {
         return;
     }
     if (!w->running) {
         begin_close(w);
         return;
     }
-    w->phase = PHASE_DRAIN;
+    w->phase = WEBRTC_PHASE_DRAIN;
     w->drain_until = w->now + ns_max(DRAIN_RTTS * round_trip(w), DRAIN_MIN);
     if (w->has_media) {
         webrtc_media_tx_stop(&w->media_tx);
@@ -283,7 +236,7 @@ static void note_unfinished(struct webrtc_agent *w)
 /* When the sender's configuration ends the run, or the peer's BYE does. */
 static ns_t end_time(const struct webrtc_agent *w)
 {
-    if (w->phase != PHASE_RUN) {
+    if (w->phase != WEBRTC_PHASE_RUN) {
         return NS_NEVER;
     }
     if (!w->sender) {
@@ -295,7 +248,7 @@ static ns_t end_time(const struct webrtc_agent *w)
 /* Looks at what has changed and moves through the phases. */
 static void advance(struct webrtc_agent *w)
 {
-    if (w->phase == PHASE_DONE) {
+    if (w->phase == WEBRTC_PHASE_DONE) {
         return;
     }
     if (w->sender && w->running && w->has_data && w->delivered == NS_NEVER && w->conn.sctp &&
@@ -309,11 +262,11 @@ static void advance(struct webrtc_agent *w)
         note_unfinished(w);
         begin_end(w);
     }
-    if (w->phase == PHASE_DRAIN && (drained(w) || w->now >= w->drain_until)) {
+    if (w->phase == WEBRTC_PHASE_DRAIN && (drained(w) || w->now >= w->drain_until)) {
         begin_close(w);
     }
     if (w->conn.closed) {
-        w->phase = PHASE_DONE;
+        w->phase = WEBRTC_PHASE_DONE;
         note_unfinished(w); /* the peer may have ended it */
         finish_media(w);
     }
@@ -337,10 +290,10 @@ static int after_event(struct webrtc_agent *w)
 
 static int recv_op(struct agent *a, const struct dgram *d, ns_t now)
 {
-    struct webrtc_agent *w = self(a);
+    struct webrtc_agent *w = webrtc_agent_self(a);
 
     w->now = now;
-    if (w->phase == PHASE_DONE) {
+    if (w->phase == WEBRTC_PHASE_DONE) {
         return 0;
     }
     webrtc_conn_recv(&w->conn, d, now);
@@ -373,11 +326,11 @@ static int poll_media(struct webrtc_agent *w, struct dgram *out)
 
 static int poll_op(struct agent *a, struct dgram *out, ns_t now)
 {
-    struct webrtc_agent *w = self(a);
+    struct webrtc_agent *w = webrtc_agent_self(a);
     int rv;
 
     w->now = now;
-    if (w->phase == PHASE_DONE) {
+    if (w->phase == WEBRTC_PHASE_DONE) {
         return 0;
     }
     if (w->sender || w->signalled) {
@@ -401,17 +354,17 @@ static ns_t future(ns_t t, ns_t now)
 
 static ns_t deadline_op(const struct agent *a)
 {
-    const struct webrtc_agent *w = const_self(a);
+    const struct webrtc_agent *w = webrtc_agent_const_self(a);
     ns_t t;
 
-    if (w->phase == PHASE_DONE) {
+    if (w->phase == WEBRTC_PHASE_DONE) {
         return NS_NEVER;
     }
     if (w->conn.head) {
         return w->now;
     }
     t = ns_min(webrtc_conn_deadline(&w->conn), end_time(w));
-    if (w->phase == PHASE_DRAIN) {
+    if (w->phase == WEBRTC_PHASE_DRAIN) {
         t = ns_min(t, w->drain_until);
     }
     if (w->conn.closing) {
@@ -431,10 +384,10 @@ static ns_t deadline_op(const struct agent *a)
 
 static int expire_op(struct agent *a, ns_t now)
 {
-    struct webrtc_agent *w = self(a);
+    struct webrtc_agent *w = webrtc_agent_self(a);
 
     w->now = now;
-    if (w->phase == PHASE_DONE) {
+    if (w->phase == WEBRTC_PHASE_DONE) {
         return 0;
     }
     webrtc_conn_expire(&w->conn, now);
@@ -448,10 +401,10 @@ static int expire_op(struct agent *a, ns_t now)
 
 static void stop_op(struct agent *a, ns_t now)
 {
-    struct webrtc_agent *w = self(a);
+    struct webrtc_agent *w = webrtc_agent_self(a);
 
     w->now = now;
-    if (w->phase == PHASE_RUN) {
+    if (w->phase == WEBRTC_PHASE_RUN) {
         note_unfinished(w);
     }
     begin_end(w);
@@ -460,14 +413,14 @@ static void stop_op(struct agent *a, ns_t now)
 
 static bool done_op(const struct agent *a)
 {
-    return const_self(a)->phase == PHASE_DONE;
+    return webrtc_agent_const_self(a)->phase == WEBRTC_PHASE_DONE;
 }
 
 static const char *error_op(const struct agent *a)
 {
-    const struct webrtc_agent *w = const_self(a);
+    const struct webrtc_agent *w = webrtc_agent_const_self(a);
 
-    return w->phase == PHASE_DONE && w->conn.failed ? w->conn.error : NULL;
+    return w->phase == WEBRTC_PHASE_DONE && w->conn.failed ? w->conn.error : NULL;
 }
 
 static void put_counters(const struct webrtc_agent *w)
@@ -490,7 +443,7 @@ static void put_counters(const struct webrtc_agent *w)
 
 static void free_op(struct agent *a)
 {
-    struct webrtc_agent *w = self(a);
+    struct webrtc_agent *w = webrtc_agent_self(a);
 
     finish_media(w);
     put_counters(w);
@@ -555,97 +508,4 @@ int webrtc_agent_new(struct agent **out, const struct agent_config *cfg,
     }
     *out = &w->agent;
     return 0;
-}
-
-const uint8_t *webrtc_agent_fingerprint(const struct agent *a)
-{
-    return webrtc_dtls_fingerprint(const_self(a)->conn.dtls);
-}
-
-void webrtc_agent_expect(struct agent *a, const uint8_t fingerprint[TLS_FINGERPRINT_BYTES])
-{
-    webrtc_dtls_expect(self(a)->conn.dtls, fingerprint);
-}
-
-void webrtc_agent_ice(const struct agent *a, const char **ufrag, const char **pwd)
-{
-    *ufrag = const_self(a)->conn.ice.ufrag;
-    *pwd = const_self(a)->conn.ice.pwd;
-}
-
-/* ---- offer and answer ---- */
-
-static int64_t largest_message(const struct agent_config *cfg)
-{
-    int64_t most = 0;
-
-    for (size_t i = 0; i < AGENT_CHANNELS_MAX; i++) {
-        const struct agent_channel *d = &cfg->channels[i];
-        if (d->kind != AGENT_DATA_NONE && d->message_bytes > most) {
-            most = d->message_bytes;
-        }
-    }
-    return most;
-}
-
-static struct webrtc_session_self describe(const struct webrtc_agent *w, const struct addr *local)
-{
-    struct webrtc_session_self self = {.sender = w->sender,
-                                       .media = w->sender ? w->has_media : w->cfg.media,
-                                       .data = w->sender ? w->has_data : true,
-                                       .message_bytes = largest_message(&w->cfg),
-                                       .ufrag = w->conn.ice.ufrag,
-                                       .pwd = w->conn.ice.pwd,
-                                       .fingerprint = webrtc_dtls_fingerprint(w->conn.dtls),
-                                       .local = *local};
-
-    webrtc_media_tx_ssrcs(w->env.seed, &self.ssrc, &self.rtx_ssrc);
-    self.id = self.ssrc; /* any number that two sessions hardly share */
-    return self;
-}
-
-/* The session has been agreed on. */
-static int agree(struct webrtc_agent *w, struct message *message)
-{
-    int rv = webrtc_conn_agree(&w->conn, &w->session);
-
-    if (rv) {
-        return message_set(message, rv, "a=ice-ufrag is none that RFC 8839 section 5.4 allows");
-    }
-    w->signalled = true;
-    w->cfg.ecn = AGENT_ECN_OFF; /* nobody has promised to tell of marks */
-    if (!w->sender && w->session.media) {
-        webrtc_media_rx_foreign(&w->media_rx, w->session.payload_type, w->session.rtx_payload_type,
-                                w->session.twcc_id);
-    }
-    return 0;
-}
-
-int webrtc_agent_offer(struct agent *a, const struct addr *local, char *out, size_t cap)
-{
-    struct webrtc_session_self me = describe(self(a), local);
-
-    return webrtc_session_offer(&me, out, cap);
-}
-
-int webrtc_agent_answer(struct agent *a, const struct addr *local, const char *offer, size_t len,
-                        char *out, size_t cap, struct message *message)
-{
-    struct webrtc_agent *w = self(a);
-    struct webrtc_session_self me = describe(w, local);
-    int n, rv;
-
-    me.media |= !w->sender;
-    n = webrtc_session_answer(&me, offer, len, out, cap, &w->session, message);
-    rv = n < 0 ? n : agree(w, message);
-    return rv ? rv : n;
-}
-
-int webrtc_agent_accept(struct agent *a, const char *answer, size_t len, struct message *message)
-{
-    struct webrtc_agent *w = self(a);
-    struct webrtc_session_self me = describe(w, &w->cfg.local);
-    int rv = webrtc_session_accept(&me, answer, len, &w->session, message);
-
-    return rv ? rv : agree(w, message);
 }

@@ -7,6 +7,7 @@
 #include "agents/base/rate.h"
 #include "agents/webrtc/demux.h"
 #include "agents/webrtc/stun.h"
+#include "agents/webrtc/webrtc_conn_out.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,120 +17,7 @@
 #define SILENCE_TIMEOUT (30 * NS_PER_S) /* consent expires (RFC 7675 section 5.1) */
 #define DTLS_HANDSHAKE 22               /* content type */
 #define GOODBYE_COPIES 2
-#define GOODBYE_INTERVAL_MIN (20 * NS_PER_MS)
 #define GOODBYE_INTERVAL_MAX (100 * NS_PER_MS)
-
-/* ---- datagrams out ---- */
-
-static void push_to(struct webrtc_conn *c, const struct addr *from, const struct addr *to,
-                    const uint8_t *data, size_t len, size_t data_bytes)
-{
-    struct webrtc_conn_datagram *d;
-
-    if (len > AGENT_DATAGRAM_MAX) {
-        return;
-    }
-    d = malloc(sizeof *d + len);
-    if (!d) {
-        return; /* as if the network had lost it */
-    }
-    d->next = NULL;
-    d->from = *from;
-    d->to = *to;
-    d->len = len;
-    d->data_bytes = data_bytes;
-    memcpy(d->data, data, len);
-    *(c->tail ? &c->tail->next : &c->head) = d;
-    c->tail = d;
-}
-
-static void push(struct webrtc_conn *c, const uint8_t *data, size_t len, size_t data_bytes)
-{
-    push_to(c, &c->local, &c->remote, data, len, data_bytes);
-}
-
-static void fill(struct webrtc_conn *c, struct dgram *out, const uint8_t *data, size_t len)
-{
-    memcpy(out->data, data, len);
-    out->len = len;
-    out->from = c->local;
-    out->to = c->remote;
-    out->ecn = 0;
-}
-
-static void record_sent(struct webrtc_conn *c, const struct dgram *out, size_t rtp_bytes,
-                        size_t data_bytes, size_t padding_bytes, ns_t now)
-{
-    record_put(c->env->rec, RECORD_PACKET_SENT, now, c->sent, (int64_t)out->len, (int64_t)rtp_bytes,
-               (int64_t)data_bytes, (int64_t)padding_bytes, (int64_t)digest64(out->data, out->len));
-    c->sent++;
-    c->bytes_out += out->len;
-}
-
-static int poll_goodbye(struct webrtc_conn *c, struct dgram *out, ns_t now)
-{
-    if (!c->closing || c->goodbye_copies == 0 || now < c->goodbye_next) {
-        return 0;
-    }
-    c->goodbye_copies--;
-    c->goodbye_next += GOODBYE_INTERVAL_MIN;
-    fill(c, out, c->goodbye, c->goodbye_len);
-    record_sent(c, out, 0, 0, 0, now);
-    return 1;
-}
-
-static void settle(struct webrtc_conn *c)
-{
-    if (c->closing && !c->head && c->goodbye_copies == 0) {
-        c->closed = true;
-    }
-}
-
-int webrtc_conn_poll(struct webrtc_conn *c, struct dgram *out, ns_t now)
-{
-    struct webrtc_conn_datagram *d = c->head;
-    int rv = 1;
-
-    if (c->closed) {
-        return 0;
-    }
-    if (d) {
-        fill(c, out, d->data, d->len);
-        out->from = d->from;
-        out->to = d->to;
-        c->head = d->next;
-        c->tail = c->head ? c->tail : NULL;
-        record_sent(c, out, 0, d->data_bytes, 0, now);
-        free(d);
-    } else {
-        rv = poll_goodbye(c, out, now);
-    }
-    settle(c);
-    return rv;
-}
-
-int webrtc_conn_send_rtp(struct webrtc_conn *c, uint8_t *packet, size_t len, size_t rtp_bytes,
-                         size_t padding_bytes, struct dgram *out, ns_t now)
-{
-    int rv = webrtc_srtp_protect(c->srtp, packet, &len);
-
-    if (rv == 0) {
-        fill(c, out, packet, len);
-        /* media alone: RFC 8888 feedback tells of nothing else */
-        out->ecn = agent_media_ect(c->cfg);
-        c->ecn_sent += out->ecn != AGENT_MEDIA_NOT_ECT;
-        record_sent(c, out, rtp_bytes, 0, padding_bytes, now);
-    }
-    return rv;
-}
-
-void webrtc_conn_send_rtcp(struct webrtc_conn *c, uint8_t *packet, size_t len, ns_t now)
-{
-    (void)now;
-    if (c->srtp && webrtc_srtp_protect_rtcp(c->srtp, packet, &len) == 0) {
-        push(c, packet, len, 0);
-    }
-}
 
 /* ---- the layers' callbacks ---- */
 
@@ -137,7 +25,7 @@ static void dtls_send(void *ctx, const uint8_t *data, size_t len)
 {
     struct webrtc_conn *c = ctx;
 
-    push(c, data, len, c->user_bytes);
+    webrtc_conn_push(c, data, len, c->user_bytes);
 }
 
 static void dtls_recv(void *ctx, const uint8_t *data, size_t len)
@@ -390,7 +278,7 @@ static void take_stun(struct webrtc_conn *c, const struct dgram *d, ns_t now)
     int n = ice_lite_recv(&c->ice, d->data, d->len, &d->from, answer, sizeof answer, now);
 
     if (n > 0) {
-        push_to(c, &d->to, &d->from, answer, (size_t)n, 0);
+        webrtc_conn_push_to(c, &d->to, &d->from, answer, (size_t)n, 0);
     }
     if (c->ice.selected && (c->signalled || c->cfg->remote.family == 0) && !c->closing) {
         c->remote = c->ice.peer;
@@ -570,9 +458,9 @@ void webrtc_conn_close(struct webrtc_conn *c, ns_t rtt, ns_t now)
         memcpy(c->goodbye, c->tail->data, c->tail->len);
         c->goodbye_len = c->tail->len;
         c->goodbye_copies = GOODBYE_COPIES;
-        c->goodbye_next = now + ns_clamp(rtt, GOODBYE_INTERVAL_MIN, GOODBYE_INTERVAL_MAX);
+        c->goodbye_next = now + ns_clamp(rtt, WEBRTC_CONN_GOODBYE_INTERVAL, GOODBYE_INTERVAL_MAX);
     }
-    settle(c);
+    webrtc_conn_settle(c);
 }
 
 void webrtc_conn_fail(struct webrtc_conn *c, const char *reason, ns_t now)
@@ -584,7 +472,7 @@ void webrtc_conn_fail(struct webrtc_conn *c, const char *reason, ns_t now)
     snprintf(c->error, sizeof c->error, "%s", reason);
     record_put_named(c->env->rec, RECORD_EVENT, "connection-closed", now, 1);
     say_goodbye(c, now);
-    settle(c);
+    webrtc_conn_settle(c);
 }
 
 void webrtc_conn_counters(const struct webrtc_conn *c)
