@@ -62,7 +62,7 @@ static int link_body(void *ctx)
 static void test_link(void **state)
 {
     (void)state;
-    for (enum aqm_kind kind = AQM_DROP_TAIL; kind < AQM_KINDS; kind++) {
+    for (enum aqm_kind kind = AQM_DROP_TAIL; kind < AQM_MODELS_END; kind++) {
         check(aqm_kind_name(kind), link_body, &kind, 300, 0);
     }
 }
