@@ -20,6 +20,8 @@
 #define OWD_BAND_MS 2.0
 #define TAIL_BAND_MS 5.0
 #define TAIL_BAND 0.15
+#define LOSS_BAND_LEAST 0.001
+#define LOSS_BAND 0.25
 
 const char *const agreement_verdicts[] = {"", "", "open", "OUTSIDE"};
 
@@ -67,6 +69,9 @@ double agreement_band(const char *metric, double value)
         strcmp(metric, "file_time_s") == 0 || strcmp(metric, "file_time_ratio") == 0 ||
         strcmp(metric, "link_utilisation_ratio") == 0) {
         return RATE_BAND * fabs(value);
+    }
+    if (ends_with(metric, "_loss_ratio")) {
+        return fmax(LOSS_BAND_LEAST, LOSS_BAND * fabs(value));
     }
     return -1;
 }
