@@ -80,6 +80,7 @@ bool realtime_schedule(int priority)
 void realtime_settle(void)
 {
     (void)prctl(PR_SET_TIMERSLACK, 1UL);
-    (void)mlockall(MCL_CURRENT | MCL_FUTURE);
     resident_make(0);
+    /* The last call counts: one for what there is alone would take back what is to come. */
+    (void)mlockall(MCL_CURRENT | MCL_FUTURE);
 }
