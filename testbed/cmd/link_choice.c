@@ -128,13 +128,15 @@ int link_choice_check(const char *wanted, const struct plan *plan)
     return CMD_EXIT_USAGE;
 }
 
-static int make(struct link_choice *c, const char *wanted, const struct plan *plan)
+int link_choice_make(struct link_choice *c, const char *wanted, const struct plan *plan)
 {
     char message[256];
     int rc;
 
-    if (!strcmp(wanted, "auto"))
-        return choose_first(c, plan);
+    if (!strcmp(wanted, "auto")) {
+        rc = choose_first(c, plan);
+        return !rc && c->link == RUN_LINK_SIM ? check_sim(plan, c->why) : rc;
+    }
     c->link = kind_of(wanted);
     snprintf(c->why, sizeof(c->why), ASKED_FOR);
     rc = link_choice_check(wanted, plan);
@@ -144,11 +146,4 @@ static int make(struct link_choice *c, const char *wanted, const struct plan *pl
         return 0;
     fprintf(stderr, "muxbed: links of kind %s do not work here: %s\n", wanted, message);
     return CMD_EXIT_HOST;
-}
-
-int link_choice_make(struct link_choice *c, const char *wanted, const struct plan *plan)
-{
-    int rc = make(c, wanted, plan);
-
-    return !rc && c->link == RUN_LINK_SIM && !strcmp(wanted, "auto") ? check_sim(plan, c->why) : rc;
 }
