@@ -73,16 +73,24 @@ RUN_FOLDER_UNUSED static void report_folder_contains(const char *text, const cha
     }
 }
 
-/* A metrics.json as reduction writes it, with one metric. */
-RUN_FOLDER_UNUSED static void report_folder_add(const struct report_folder *x, const char *name,
-                                                const char *stack, double seconds, bool valid)
+/* A run's folder with these metrics. */
+RUN_FOLDER_UNUSED static void report_folder_run(const struct report_folder *x, const char *name,
+                                                const char *metrics)
 {
     struct run_folder r = {0};
-    char text[1024];
 
     snprintf(r.dir, sizeof r.dir, "%.400s/%.60s", x->dir, name);
     mkdir(r.dir, 0777);
     run_folder_text(&r, "manifest.json", "{}");
+    run_folder_text(&r, "metrics.json", metrics);
+}
+
+/* A metrics.json as reduction writes it, with one metric. */
+RUN_FOLDER_UNUSED static void report_folder_add(const struct report_folder *x, const char *name,
+                                                const char *stack, double seconds, bool valid)
+{
+    char text[1024];
+
     snprintf(
         text, sizeof text,
         "{\"schema\":1,\"name\":\"%s\",\"repetition\":%d,\"plan\":\"hand\",\"cell\":{\"stack\":"
@@ -92,7 +100,7 @@ RUN_FOLDER_UNUSED static void report_folder_add(const struct report_folder *x, c
         "\"invalid\":[%s],\"metrics\":{\"file_time_s\":{\"whole\":%.3f}}}",
         name, atoi(strrchr(name, '-') + 1), stack, stack, valid ? "true" : "false",
         valid ? "" : "{\"reason\":\"agent-exit\",\"count\":1,\"detail\":\"a < b & c\"}", seconds);
-    run_folder_text(&r, "metrics.json", text);
+    report_folder_run(x, name, text);
 }
 
 RUN_FOLDER_UNUSED static void report_folder_well_formed(const struct report_folder *x,

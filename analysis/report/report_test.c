@@ -366,12 +366,8 @@ static void write_index(const struct report_folder *x, const char *name)
 
 static void jittery_run(const struct report_folder *x, const char *name, int jitter_ms, int mbps)
 {
-    struct run_folder r = {0};
     char text[1024];
 
-    snprintf(r.dir, sizeof r.dir, "%.400s/%.60s", x->dir, name);
-    mkdir(r.dir, 0777);
-    run_folder_text(&r, "manifest.json", "{}");
     snprintf(
         text, sizeof text,
         "{\"schema\":1,\"name\":\"%s\",\"plan\":\"p\",\"cell\":{\"stack\":\"%s\"},\"stack\":\"%s\","
@@ -380,7 +376,7 @@ static void jittery_run(const struct report_folder *x, const char *name, int jit
         "%d000000},\"backward\":{\"delay_ns\":1000,\"jitter_ns\":0}}},\"flows\":{},\"valid\":true,"
         "\"invalid\":[],\"metrics\":{\"file_time_s\":{\"whole\":9}}}",
         name, name, name, mbps, jitter_ms);
-    run_folder_text(&r, "metrics.json", text);
+    report_folder_run(x, name, text);
 }
 
 static void test_setup_of_an_impaired_path(void **state)
